@@ -1,35 +1,35 @@
 // Every event of the log: the committed change that it follows from, and the view that fills it.
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { ProfileTarget } from '../ports/records.js';
 import type { Change } from '../ports/store.js';
-import { toInstant } from '../wire/instants.js';
 import { viewOfAlarm } from './alarms/alarms.js';
 import { viewOfCluster } from './clusters/clusters.js';
 import type { NewEvent } from './events/rows.js';
 import { viewOfStanding } from './operator-limit/operator-limit.js';
 import { viewOfSession } from './sessions/sessions.js';
 
-/** Undefined for bookkeeping, which is no event. @param by the credential of the change; undefined without one */
+/** Undefined for a change that is no event. @param by the credential of the change; undefined without one */
 export function eventOf(
   change: Change,
   tenantUuid: TenantUuid,
   by: string | undefined,
 ): NewEvent | undefined {
   const body = bodyOf(change, tenantUuid);
-  return body && { ...NOWHERE, key: undefined, by: by ?? null, ...body };
+  return body && { ...NOWHERE, tenantUuid, key: undefined, by: by ?? null, ...body };
 }
 
-const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
-  'alarm.change',
-  'reservation.put',
-  'needs.put',
-  'billedWindow.put',
-  'power.put',
+/** Profiles and permanent limits have a history of their own, and bookkeeping is no event. */
+const LOGGED: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
+  'cluster.put',
+  'cluster.delete',
+  'alarm.begin',
+  'alarm.end',
+  'operator.put',
+  'session.put',
 ]);
 
 /** The log has an event for such a change. */
 export function isEvent({ kind }: Change): boolean {
-  return !BOOKKEEPING.has(kind);
+  return LOGGED.has(kind);
 }
 
 const NOWHERE = { locationId: null, controllerUuid: null, connectorId: null } as const;
@@ -39,19 +39,6 @@ type EventBody = Pick<NewEvent, 'type' | 'atMs' | 'data'> &
 
 function bodyOf(change: Change, tenantUuid: TenantUuid): EventBody | undefined {
   switch (change.kind) {
-    case 'profile.put': {
-      const { priority, limitKw, startsAtMs, endsAtMs } = change.profile;
-      const data = { priority, limitKw, startTime: toInstant(startsAtMs), endTime: toInstant(endsAtMs) };
-      return { type: 'schedule.submitted', atMs: change.atMs, ...placeOf(change.target), data };
-    }
-    case 'profile.cancel': {
-      const { priority, target, atMs } = change;
-      return { type: 'schedule.cancelled', atMs, ...placeOf(target), data: { priority } };
-    }
-    case 'permanentLimit.set': {
-      const { locationId, limitKw, atMs } = change;
-      return { type: 'limit.changed', atMs, locationId, data: { permanentLimitKw: limitKw } };
-    }
     case 'cluster.put': {
       const { cluster } = change;
       const { locationIds, ...data } = viewOfCluster(tenantUuid, cluster);
@@ -105,11 +92,6 @@ function bodyOf(change: Change, tenantUuid: TenantUuid): EventBody | undefined {
     default:
       return undefined;
   }
-}
-
-function placeOf(target: ProfileTarget): Pick<EventBody, 'locationId' | 'controllerUuid' | 'connectorId'> {
-  const { kind, ...place } = target;
-  return place;
 }
 
 function placeOfAlarm({

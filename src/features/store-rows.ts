@@ -64,21 +64,14 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
     const changes = sorted.get(write);
     if (changes !== undefined) await write(trx, changes);
   }
-  for (const [tenantUuid, events] of eventsOf(submissions)) await appendEvents(trx, tenantUuid, events);
+  await appendEvents(trx, eventsOf(submissions));
 }
 
-/** By tenant, in the order of the submissions. */
-function eventsOf(submissions: readonly Submission[]): ReadonlyMap<TenantUuid, readonly NewEvent[]> {
-  const ofTenant = new Map<TenantUuid, NewEvent[]>();
-  for (const { tenantUuid, changes, by } of submissions)
-    for (const change of changes) {
-      const event = eventOf(change, tenantUuid, by);
-      if (event === undefined) continue;
-      const events = ofTenant.get(tenantUuid);
-      if (events === undefined) ofTenant.set(tenantUuid, [event]);
-      else events.push(event);
-    }
-  return ofTenant;
+/** In the order of the submissions. */
+function eventsOf(submissions: readonly Submission[]): readonly NewEvent[] {
+  return submissions.flatMap(({ tenantUuid, changes, by }) =>
+    changes.flatMap((change) => eventOf(change, tenantUuid, by) ?? []),
+  );
 }
 
 export async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<TenantState> {

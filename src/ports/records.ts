@@ -183,9 +183,6 @@ export interface SessionRecord extends Omit<EndedSession, 'charged'> {
 
 /** Types of events in the log. */
 export const EVENT_TYPES = [
-  'schedule.submitted',
-  'schedule.cancelled',
-  'limit.changed',
   'cluster.changed',
   'cluster.deleted',
   'alarm.began',

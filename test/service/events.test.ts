@@ -9,12 +9,6 @@ import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } fro
 
 const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
 const TENANTS = [tenantWith(HARBOUR, [site('quay'), site('yard')]), tenantWith(RIVAL, [site('rivals')])];
-const WINDOW = {
-  startTime: '2026-06-01T12:00:00Z',
-  endTime: '2026-06-01T18:00:00Z',
-  limitKw: 22,
-  priority: 3,
-};
 
 let service: RunningService;
 beforeAll(async () => {
@@ -27,54 +21,44 @@ async function page(query = '', tenantUuid = HARBOUR) {
 }
 
 describe('the event log', () => {
-  it('has each change in the order of the commits, with its credential and its object', async () => {
-    await service.call('PUT', '/locations/quay/limit', { limitKw: 40 });
-    await service.call('POST', '/locations/yard/schedules', WINDOW);
-    await service.call('POST', '/chargers/quay-a/connectors/1/schedules', WINDOW);
-    const cluster = await service.call('POST', '/clusters', { name: 'Both', locationIds: ['quay', 'yard'] });
-    await service.call('POST', '/organizations/schedules', WINDOW);
-    await service.call('DELETE', '/locations/yard/schedules/3');
-    await service.call('DELETE', `/clusters/${Reflect.get(cluster.body as object, 'clusterId')}`);
+  it('has each change of a cluster in the order of the commits, with its credential and its object', async () => {
+    const created = await service.call('POST', '/clusters', { name: 'Both', locationIds: ['quay', 'yard'] });
+    const clusterId = String(Reflect.get(created.body as object, 'clusterId'));
+    await service.call('PATCH', `/clusters/${clusterId}`, { limitKw: 60 });
+    await service.call('POST', '/clusters', { name: 'Quay', locationIds: ['quay'] });
+    await service.call('DELETE', `/clusters/${clusterId}`);
     const { events, last, isGapless } = await page();
     const by = `apiKey:${HARBOUR.slice(0, 8)}`;
     expect(events.map(({ type, locationId, by: who }) => [type, locationId, who])).toEqual([
-      ['limit.changed', 'quay', by],
-      ['schedule.submitted', 'yard', by],
-      ['schedule.submitted', null, by],
       ['cluster.changed', null, by],
-      ['schedule.submitted', null, by],
-      ['schedule.cancelled', 'yard', by],
+      ['cluster.changed', null, by],
+      ['cluster.changed', null, by],
       ['cluster.deleted', null, by],
     ]);
-    expect(events[0]).toMatchObject({ at: '2026-06-01T12:00:00.000Z', data: { permanentLimitKw: 40 } });
-    expect(events[2]).toMatchObject({ controllerUuid: 'quay-a', connectorId: '1', data: { limitKw: 22 } });
+    expect(events[1]).toMatchObject({
+      at: '2026-06-01T12:00:00.000Z',
+      data: { clusterId, name: 'Both', limitKw: 60, totalLocations: 2 },
+    });
     expect([last, isGapless]).toEqual([events.at(-1)?.id, true]);
   });
 
-  it('continues after an id, page by page, of some types, or of one location', async () => {
+  it('continues after an id, page by page, or of some types', async () => {
     const { events } = await page();
     const first = await page('?limit=3');
     expect(first.events).toEqual(events.slice(0, 3));
     expect((await page(`?after=${first.last}`)).events).toEqual(events.slice(3));
-    const submitted = await page('?type=schedule.submitted,limit.changed');
-    expect(submitted.events).toEqual(
-      events.filter(({ type }) => type !== 'cluster.changed' && !/cancelled|deleted/.test(type)),
-    );
-    expect((await page('?locationId=yard')).events).toEqual(
-      events.filter(({ locationId }) => locationId === 'yard'),
-    );
+    expect((await page('?type=cluster.deleted,alarm.began')).events).toEqual(events.slice(3));
+    expect((await page('?locationId=yard')).events).toEqual([]);
     expect(await page(`?after=${events.at(-1)?.id}`)).toMatchObject({ events: [], last: events.at(-1)?.id });
   });
 
   it('waits for the next event, and answers as soon as it is on disk', async () => {
     const { last } = await page();
-    const waiting = page(`?after=${last}&waitS=20&type=limit.changed`);
-    await service.call('POST', '/locations/yard/schedules', WINDOW);
-    await service.call('PUT', '/locations/yard/limit', { limitKw: 41 });
-    const { events } = await waiting;
-    expect(events).toMatchObject([
-      { type: 'limit.changed', locationId: 'yard', data: { permanentLimitKw: 41 } },
-    ]);
+    const waiting = page(`?after=${last}&waitS=20&type=cluster.deleted`);
+    const created = await service.call('POST', '/clusters', { name: 'Yard', locationIds: ['yard'] });
+    const clusterId = String(Reflect.get(created.body as object, 'clusterId'));
+    await service.call('DELETE', `/clusters/${clusterId}`);
+    expect((await waiting).events).toMatchObject([{ type: 'cluster.deleted', data: { clusterId } }]);
   });
 
   it('answers without an event once the wait is over', async () => {
@@ -138,9 +122,9 @@ describe('the event log', () => {
     await page();
     service = await service.restart({ clock });
     expect((await waiting).events).toEqual([]);
-    await service.call('PUT', '/locations/quay/limit', { limitKw: 42 });
-    const { events } = await page(`?after=${last}&type=limit.changed`);
-    expect(events).toMatchObject([{ data: { permanentLimitKw: 42 } }]);
+    await service.call('POST', '/clusters', { name: 'Later', locationIds: ['yard'] });
+    const { events } = await page(`?after=${last}&type=cluster.changed`);
+    expect(events).toMatchObject([{ data: { name: 'Later' } }]);
     expect((await page()).events.slice(0, before.length)).toEqual(before);
   });
 });

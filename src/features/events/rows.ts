@@ -2,12 +2,13 @@
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
-import { engineOf } from '../../outbound/knex/engine.js';
+import { type Engine, engineOf } from '../../outbound/knex/engine.js';
 import { type Columns, jsonRows } from '../../outbound/knex/json-rows.js';
 import type { EventRecord, EventType } from '../../ports/records.js';
 
 /** An event before it has its id. */
 export interface NewEvent extends Omit<EventRecord, 'id'> {
+  readonly tenantUuid: TenantUuid;
   /**
    * Repeated writes with this key are one event. Undefined for a change that is never written again: each of them is
    * an event.
@@ -29,7 +30,6 @@ interface EventRow {
 
 const COLUMNS = {
   tenant_uuid: 'text',
-  event_id: 'bigint',
   event_key: 'text',
   type: 'text',
   at_ms: 'bigint',
@@ -46,34 +46,24 @@ const FORGOTTEN_EVERY = 1_000;
 const FORGOTTEN_AT_ONCE = 2_000;
 
 const NAMES = Object.keys(COLUMNS).join(', ');
-const EVENT = Object.keys(COLUMNS).filter((name) => !['tenant_uuid', 'event_key'].includes(name));
+const ID = `(select coalesce(max(event_id), 0) from events where events.tenant_uuid = given.tenant_uuid) + given.nth`;
+const EVENT = Object.keys(COLUMNS).filter((name) => name !== 'tenant_uuid' && name !== 'event_key');
 
 const INSERT = { sqlite: insert('sqlite'), postgres: insert('postgres') };
 
-function insert(engine: 'sqlite' | 'postgres'): string {
-  return `insert into events (${NAMES}) select ${NAMES} from ${jsonRows(engine, COLUMNS)} as given where true
-    on conflict do nothing`;
+function insert(engine: Engine): string {
+  return `insert into events (event_id, ${NAMES}) select ${ID}, ${NAMES} from ${jsonRows(engine, COLUMNS)} as given
+    where true on conflict do nothing returning tenant_uuid, event_id`;
 }
 
 /**
- * Appends events of one tenant in the given order. The caller keeps other writers of the tenant out, so ids ascend in
- * the order of commits.
+ * Appends events in the given order. The caller keeps other writers of their tenants out, so ids ascend in the order of
+ * commits. It is one statement, because each costs as much as many rows.
  */
-export async function appendEvents(
-  trx: Knex.Transaction,
-  tenantUuid: TenantUuid,
-  events: readonly NewEvent[],
-): Promise<void> {
+export async function appendEvents(trx: Knex.Transaction, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  const counted: { last_id: number | string }[] = await trx('event_counters')
-    .insert({ tenant_uuid: tenantUuid, last_id: events.length, forgotten_id: 0 })
-    .onConflict('tenant_uuid')
-    .merge({ last_id: trx.raw('event_counters.last_id + ?', [events.length]) })
-    .returning('last_id');
-  const firstId = Number(counted[0]?.last_id) - events.length + 1;
-  const rows = events.map((event, nth) => [
-    tenantUuid,
-    firstId + nth,
+  const rows = events.map((event) => [
+    event.tenantUuid,
     event.key ?? null,
     event.type,
     event.atMs,
@@ -81,15 +71,27 @@ export async function appendEvents(
     event.controllerUuid,
     event.connectorId,
     event.by,
-    JSON.stringify(event.data),
+    event.data,
   ]);
-  await trx.raw(INSERT[engineOf(trx)], [JSON.stringify(rows)]);
-  const lastId = firstId + events.length - 1;
-  if (Math.floor(lastId / FORGOTTEN_EVERY) > Math.floor((firstId - 1) / FORGOTTEN_EVERY))
-    await forgetOld(trx, tenantUuid, Math.max(...events.map(({ atMs }) => atMs)) - KEPT_MS);
+  const answer: InsertedRow[] | { readonly rows: InsertedRow[] } = await trx.raw(INSERT[engineOf(trx)], [
+    JSON.stringify(rows),
+  ]);
+  const span = new Map<TenantUuid, { leastId: number; mostId: number }>();
+  for (const { tenant_uuid: tenantUuid, event_id: id } of 'rows' in answer ? answer.rows : answer) {
+    const { leastId, mostId } = span.get(tenantUuid) ?? { leastId: Number(id), mostId: Number(id) };
+    span.set(tenantUuid, { leastId: Math.min(leastId, Number(id)), mostId: Math.max(mostId, Number(id)) });
+  }
+  for (const [tenantUuid, { leastId, mostId }] of span)
+    if (Math.floor(mostId / FORGOTTEN_EVERY) > Math.floor((leastId - 1) / FORGOTTEN_EVERY))
+      await forgetOld(trx, tenantUuid, Math.max(...events.map(({ atMs }) => atMs)) - KEPT_MS);
 }
 
-/** Deletes the oldest events of the tenant, as far as they are from before `beforeMs`. */
+interface InsertedRow {
+  readonly tenant_uuid: TenantUuid;
+  readonly event_id: number | string;
+}
+
+/** Deletes the oldest events of the tenant, as far as they are from before `beforeMs`. The newest one always stays. */
 async function forgetOld(trx: Knex.Transaction, tenantUuid: TenantUuid, beforeMs: EpochMs): Promise<void> {
   const ofTenant = { tenant_uuid: tenantUuid };
   const oldest: { event_id: number | string; at_ms: number | string }[] = await trx('events')
@@ -97,12 +99,9 @@ async function forgetOld(trx: Knex.Transaction, tenantUuid: TenantUuid, beforeMs
     .select('event_id', 'at_ms')
     .orderBy('event_id')
     .limit(FORGOTTEN_AT_ONCE);
-  const kept = oldest.find(({ at_ms: atMs }) => Number(atMs) >= beforeMs);
-  const forgottenId = kept === undefined ? oldest.at(-1)?.event_id : Number(kept.event_id) - 1;
-  if (forgottenId === undefined) return;
-  await trx('events').where(ofTenant).where('event_id', '<=', forgottenId).delete();
-  const counter = trx('event_counters').where(ofTenant);
-  await counter.where('forgotten_id', '<', forgottenId).update({ forgotten_id: forgottenId });
+  const firstKept = oldest.find(({ at_ms: atMs }) => Number(atMs) >= beforeMs) ?? oldest.at(-1);
+  if (firstKept !== undefined)
+    await trx('events').where(ofTenant).where('event_id', '<', firstKept.event_id).delete();
 }
 
 export interface EventPage {
@@ -131,14 +130,13 @@ export async function readEvents(
     .where({ ...ofTenant, ...(locationId !== undefined && { location_id: locationId }) })
     .where('event_id', '>', afterId)
     .modify((query) => types !== undefined && query.whereIn('type', types))
-    .select(...EVENT)
+    .select('event_id', ...EVENT)
     .orderBy('event_id')
     .limit(count);
-  const counter: { last_id: number | string; forgotten_id: number | string } | undefined = await trx(
-    'event_counters',
-  )
+  const [ends]: { newest: number | string | null; oldest: number | string | null }[] = await trx('events')
     .where(ofTenant)
-    .first('last_id', 'forgotten_id');
+    .max({ newest: 'event_id' })
+    .min({ oldest: 'event_id' });
   return {
     events: rows.map((row) => ({
       id: Number(row.event_id),
@@ -150,7 +148,7 @@ export async function readEvents(
       by: row.caused_by,
       data: JSON.parse(row.data) as EventRecord['data'],
     })),
-    newestId: Number(counter?.last_id ?? 0),
-    forgottenId: Number(counter?.forgotten_id ?? 0),
+    newestId: Number(ends?.newest ?? 0),
+    forgottenId: Math.max(0, Number(ends?.oldest ?? 0) - 1),
   };
 }

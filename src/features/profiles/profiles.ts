@@ -84,13 +84,13 @@ export const scheduleLocation = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, by, path, body, warn }) {
+  async handle(core, { tenantUuid, path, body, warn }) {
     const now = core.clock.nowMs();
     const profile = profileOf(body, now);
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const target = { kind: 'location', locationId: location.record.locationId } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }]);
     const { schedule, outlook } = applyLocationProfile(core, location, profile);
     adviseOn(core, [outlook], warn);
     return schedule;
@@ -129,7 +129,7 @@ export const cancelLocationSchedule = endpoint({
   responseSchema: cancelledLocationScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'LOCATION_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path, warn }) {
+  async handle(core, { tenantUuid, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const location = findLocation(core.directory, tenantUuid, path.locationId);
@@ -137,7 +137,7 @@ export const cancelLocationSchedule = endpoint({
     const { locationId } = location.record;
     const target = { kind: 'location', locationId } as const;
     requireUnended(location.actor.getSnapshot().context.stack, priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(location.actor.getSnapshot().context.stack, priority);
@@ -166,12 +166,12 @@ export const setPermanentLimit = endpoint({
   responseSchema: permanentLimitSchema,
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path, body: { limitKw }, warn }) {
+  async handle(core, { tenantUuid, path, body: { limitKw }, warn }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const { locationId } = location.record;
     const atMs = core.clock.nowMs();
-    await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }]);
     const now = core.clock.nowMs();
     location.record = { ...location.record, permanentLimitKw: limitKw };
     core.directory.sendToLocation(location, { type: 'permanentLimit.set', limitKw, now });
@@ -277,14 +277,14 @@ export const scheduleConnector = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, by, path, body, warn }) {
+  async handle(core, { tenantUuid, path, body, warn }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const connector = findConnector(core.directory, tenantUuid, path);
     requireActiveConnector(connector);
     const { controllerUuid, connectorId } = connector.record;
     const target = { kind: 'connector', controllerUuid, connectorId } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
     const now = core.clock.nowMs();
     const event = { type: 'profile.submitted', profile, now } as const;
     const key = connectorKey(connector.record);
@@ -316,7 +316,7 @@ export const cancelConnectorSchedule = endpoint({
   responseSchema: cancelledConnectorScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'CHARGER_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path, warn }) {
+  async handle(core, { tenantUuid, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const connector = findConnector(core.directory, tenantUuid, path);
@@ -326,7 +326,7 @@ export const cancelConnectorSchedule = endpoint({
     const key = connectorKey(connector.record);
     const target = { kind: 'connector', controllerUuid, connectorId } as const;
     requireUnended(connectorStackOf(location, key), priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(connectorStackOf(location, key), priority);
@@ -412,12 +412,12 @@ export const scheduleOrganization = endpoint({
   responseSchema: organizationScheduleSchema,
   errors: [],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, by, body }) {
+  async handle(core, { tenantUuid, body }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const { organization } = findTenant(core.directory, tenantUuid);
     const target = { kind: 'organization' } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
     const now = core.clock.nowMs();
     core.directory.sendToOrganization(organization, { type: 'profile.submitted', profile, now });
     return {
@@ -438,13 +438,13 @@ export const cancelOrganizationSchedule = endpoint({
   summary: 'Cancel a recorded profile of the organization',
   responseSchema: cancelledOrganizationScheduleSchema,
   errors: ['INVALID_REQUEST_BODY', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path }) {
+  async handle(core, { tenantUuid, path }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const { organization } = findTenant(core.directory, tenantUuid);
     const target = { kind: 'organization' } as const;
     requireUnended(organization.actor.getSnapshot().context.stack, priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }], by);
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(organization.actor.getSnapshot().context.stack, priority);
@@ -519,7 +519,7 @@ export const scheduleCluster = endpoint({
   mayWarn: true,
   errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_MEMBER,
-  async handle(core, { tenantUuid, by, path: { clusterId }, body, requestId, warn }) {
+  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn }) {
     const profile = profileOf(body, core.clock.nowMs());
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const { record } = findCluster(core.directory, tenantUuid, clusterId);
@@ -549,7 +549,6 @@ export const scheduleCluster = endpoint({
           const target = { kind: 'location', locationId } as const;
           return { kind: 'profile.put', target, profile, atMs: submittedAtMs };
         }),
-        by,
       );
       const applied = core.directory.together(() =>
         members.map((location) => applyLocationProfile(core, location, profile)),

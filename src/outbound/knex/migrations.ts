@@ -360,15 +360,9 @@ function chargingSessions({ text, end }: Dialect): readonly string[] {
   ];
 }
 
-/** The log of each tenant, and its counters. An event without a key follows from a change that is never repeated. */
+/** The log of each tenant. An event without a key follows from a change that is never repeated. */
 function events({ text, end }: Dialect): readonly string[] {
   return [
-    `create table event_counters (
-      tenant_uuid ${text} not null,
-      last_id bigint not null,
-      forgotten_id bigint not null,
-      primary key (tenant_uuid)
-    ) ${end}`,
     `create table events (
       tenant_uuid ${text} not null,
       event_id bigint not null,

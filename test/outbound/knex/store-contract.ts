@@ -592,41 +592,36 @@ export function describeStore(server: () => DatabaseServer): void {
         readEvents(trx, tenantUuid, { afterId, types: undefined, locationId: undefined, count: 5_000 }),
       );
 
-    it('logs each change of an append once, in the order of the commits, with its credential', async () => {
-      await store.append(HARBOUR, [put(QUAY_TARGET, { atMs: 1 }), begin('a')], 'apiKey:one');
-      await store.append(RIVAL, [put(ORGANIZATION)]);
+    it('logs each event of an append once, in the order of the commits, with its credential', async () => {
+      await store.append(HARBOUR, [begin('a'), put(QUAY_TARGET)]);
+      await store.append(RIVAL, [{ kind: 'cluster.put', cluster: cluster('r', [RIVALS_ONLY]) }]);
       await store.append(HARBOUR, [end('a', 2_000), end('a', 3_000), begin('a')]);
-      await store.append(HARBOUR, [cancel(QUAY_TARGET, 0, 4)], 'client:two');
+      await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: cluster('c', [QUAY]) }], 'client:two');
       const { events, newestId, forgottenId } = await logOf(HARBOUR);
       expect(events.map(({ type, by, locationId }) => [type, by, locationId])).toEqual([
-        ['schedule.submitted', 'apiKey:one', QUAY],
-        ['alarm.began', 'apiKey:one', QUAY],
+        ['alarm.began', null, QUAY],
         ['alarm.ended', null, QUAY],
-        ['schedule.cancelled', 'client:two', QUAY],
+        ['cluster.changed', 'client:two', null],
       ]);
       const ids = events.map(({ id }) => id);
       expect(ids).toEqual([...ids].sort((a, b) => a - b));
       expect([newestId, forgottenId]).toEqual([ids.at(-1), 0]);
-      expect((await logOf(HARBOUR, ids[2])).events).toEqual(events.slice(3));
+      expect((await logOf(HARBOUR, ids[1])).events).toEqual(events.slice(2));
       expect((await logOf(RIVAL)).events).toHaveLength(1);
     });
 
     it('logs nothing of an append that fails', async () => {
       const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
-      await expect(store.append(HARBOUR, [put(QUAY_TARGET), bad])).rejects.toThrow();
+      await expect(store.append(HARBOUR, [begin('a'), bad])).rejects.toThrow();
       expect(await logOf(HARBOUR)).toMatchObject({ events: [], newestId: 0 });
     });
 
     it('forgets events after a year, and shows up to which id', async () => {
       const yearMs = 366 * 86_400_000;
-      await store.append(
-        HARBOUR,
-        Array.from({ length: 600 }, (_, atMs) => put(QUAY_TARGET, { atMs })),
-      );
-      await store.append(
-        HARBOUR,
-        Array.from({ length: 500 }, (_, atMs) => put(QUAY_TARGET, { atMs: atMs + yearMs + 300 })),
-      );
+      const many = (count: number, name: string, fromMs: number) =>
+        Array.from({ length: count }, (_, nth) => begin(`${name}${nth}`, { beganAtMs: fromMs + nth }));
+      await store.append(HARBOUR, many(600, 'old', 0));
+      await store.append(HARBOUR, many(500, 'new', yearMs + 300));
       const { events, newestId, forgottenId } = await logOf(HARBOUR);
       expect([events.at(0)?.id, events.at(-1)?.id, newestId, forgottenId]).toEqual([601, 1_100, 1_100, 600]);
     });
