@@ -49,7 +49,10 @@ describe('the event log', () => {
     expect((await page(`?after=${first.last}`)).events).toEqual(events.slice(3));
     expect((await page('?type=cluster.deleted,alarm.began')).events).toEqual(events.slice(3));
     expect((await page('?locationId=yard')).events).toEqual([]);
-    expect(await page(`?after=${events.at(-1)?.id}`)).toMatchObject({ events: [], last: events.at(-1)?.id });
+    const last = events.at(-1)?.id;
+    expect(await page(`?after=${last}`)).toMatchObject({ events: [], last, isGapless: true });
+    // An id of a database that was replaced by an older one.
+    expect(await page('?after=1000&waitS=20')).toMatchObject({ events: [], last, isGapless: false });
   });
 
   it('waits for the next event, and answers as soon as it is on disk', async () => {

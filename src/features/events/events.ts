@@ -29,13 +29,13 @@ export const listEvents = endpoint({
       const seen = changes.seen(tenantUuid);
       const { events, newestId, forgottenId } = await read((trx) => readEvents(trx, tenantUuid, filter));
       const leftMs = untilMs - clock.monotonicMs();
-      if (events.length > 0 || leftMs <= 0 || !changes.mayWait(tenantUuid))
+      // An id beyond the newest is of a database that was replaced by an older one.
+      const isGapless = forgottenId <= filter.afterId && filter.afterId <= newestId;
+      if (events.length > 0 || leftMs <= 0 || !isGapless || !changes.mayWait(tenantUuid))
         return {
           events: events.map(viewOfEvent),
-          last: String(
-            events.length === query.limit ? events.at(-1)?.id : Math.max(newestId, filter.afterId),
-          ),
-          isGapless: filter.afterId >= forgottenId,
+          last: String(events.length === query.limit ? events.at(-1)?.id : newestId),
+          isGapless,
         };
       await changes.after(tenantUuid, seen, leftMs);
     }
