@@ -113,12 +113,16 @@ export class ForecastWatch {
     this.#declaredAtMs.set(locationId, this.#world.monotonicMs());
   }
 
-  /** The service took a reading. A car that takes less than it may keeps no promise, as before it is full. */
+  /**
+   * The service took a reading. A car that takes less than it may, as before it is full, needs longer than forecast, and
+   * delays those that come after it.
+   */
   received(book: ConnectorBook): void {
-    const promised = this.#promised.get(book);
-    if (promised === undefined) return;
-    const { wants, leastWh } = this.#world.stays.of(book);
-    if (!wants && leastWh < promised.needWh - TOLERANCE_WH) this.#promised.delete(book);
+    if (this.#promised.size === 0) return;
+    const standing = this.#world.stays.of(book);
+    const { energyWh = 0 } = declaredBy(standing);
+    if (standing.wants || standing.leastWh >= energyWh - TOLERANCE_WH) return;
+    for (const other of book.site.connectors) this.#promised.delete(other);
   }
 
   #repeat(): void {
