@@ -115,7 +115,7 @@ export class ForecastWatch {
 
   /**
    * The service took a reading. A car that takes less than it may, as before it is full, needs longer than forecast, and
-   * delays those that come after it.
+   * delays the ones after it.
    */
   received(book: ConnectorBook): void {
     if (this.#promised.size === 0) return;
