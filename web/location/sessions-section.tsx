@@ -25,10 +25,8 @@ export function SessionsSection({ locationId }: { readonly locationId: string })
         <thead>
           <tr>
             <th scope="col">Connector</th>
-            <th scope="col">Came</th>
-            <th scope="col">Left</th>
+            <th scope="col">Came – left</th>
             <th scope="col">Energy</th>
-            <th scope="col">Departure</th>
           </tr>
         </thead>
         <tbody>
@@ -39,11 +37,11 @@ export function SessionsSection({ locationId }: { readonly locationId: string })
               <th scope="row">
                 {session.controllerUuid}/{session.connectorId}
               </th>
-              <td>{localText(session.startTime, true)}</td>
-              <td>{localText(session.endTime, true)}</td>
-              <td>{session.energyKwh.toFixed(1)} kWh</td>
               <td>
-                <Departure session={session} />
+                {localText(session.startTime, true)} – {localText(session.endTime, true)}
+              </td>
+              <td>
+                {session.energyKwh.toFixed(1)} kWh <Departure session={session} />
               </td>
             </tr>
           ))}
