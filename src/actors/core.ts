@@ -163,6 +163,20 @@ export function findLocation(directory: Directory, tenantUuid: TenantUuid, text:
   return location;
 }
 
+/**
+ * Id of the location that a parameter names; undefined if it names none.
+ * @throws DomainError LOCATION_NOT_FOUND
+ */
+export function findLocationId(
+  directory: Directory,
+  tenantUuid: TenantUuid,
+  text: string | undefined,
+): LocationId | undefined {
+  if (text !== undefined) return findLocation(directory, tenantUuid, text).record.locationId;
+  findTenant(directory, tenantUuid);
+  return undefined;
+}
+
 /** @throws DomainError CHARGER_NOT_FOUND */
 export function findConnector(
   directory: Directory,

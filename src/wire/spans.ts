@@ -4,7 +4,7 @@ import 'zod-openapi';
 import type { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { Page } from '../ports/store.js';
-import { fromInstant } from './instants.js';
+import { fromInstant, toInstant } from './instants.js';
 import { mustBeText, wrongParameter } from './plain-errors.js';
 import { instantSchema, LAST_INSTANT_MS } from './rest.js';
 
@@ -126,40 +126,46 @@ export function unknownCursor(): DomainError {
   return wrongParameter('cursor', 'must be a nextCursor of this endpoint; leave it out for the first page');
 }
 
-// A list whose rows come by the instant, newest first, continues at an instant: rows that are added between two pages do
-// not shift the next one.
-
-/** `skip` rows of the instant `atMs` were already returned. */
-export interface Place {
-  readonly atMs: EpochMs;
-  readonly skip: number;
-}
-
 const PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
 
-/** The place that a cursor names; before all rows without one. @throws DomainError INVALID_REQUEST_BODY */
-export function placeOf(cursor: string | undefined): Place {
+/**
+ * A page of a past span, whose rows come by an instant, newest first. It continues at an instant, so rows that are added
+ * between two pages do not shift the next one.
+ * @param read the rows of a window, at most `count`
+ * @throws DomainError INVALID_REQUEST_BODY naming `to`, `from` or `cursor`
+ */
+export async function newestFirst<T>(
+  query: SpanPageQuery,
+  now: EpochMs,
+  read: (window: TimeWindow, count: number) => Promise<readonly T[]>,
+  atMsOf: (row: T) => EpochMs,
+): Promise<{
+  readonly span: { readonly from: string; readonly to: string };
+  readonly rows: readonly T[];
+  readonly nextCursor: string | null;
+}> {
+  const { startsAtMs, endsAtMs } = askedPast(query, now, LONGEST_DAYS);
+  const { atMs, skip } = placeOf(query.cursor);
+  const end = skip + query.limit;
+  const found = await read({ startsAtMs, endsAtMs: Math.min(endsAtMs, atMs + 1) }, end + 1);
+  const last = found.length > end ? found[end - 1] : undefined;
+  return {
+    span: { from: toInstant(startsAtMs), to: toInstant(endsAtMs) },
+    rows: found.slice(skip, end),
+    nextCursor: last === undefined ? null : cursorAfter(found.slice(0, end), atMsOf(last), atMsOf),
+  };
+}
+
+/** The place that a cursor names: `skip` rows of the instant `atMs` were already returned. */
+function placeOf(cursor: string | undefined): { readonly atMs: EpochMs; readonly skip: number } {
   if (cursor === undefined) return { atMs: Number.POSITIVE_INFINITY, skip: 0 };
   const [, atMs, skip] = PLACE.exec(cursor) ?? [];
   if (atMs === undefined || skip === undefined) throw unknownCursor();
   return { atMs: Number(atMs), skip: Number(skip) };
 }
 
-/** The part of `window` in which the rows from the place on are. */
-export function windowUntil({ startsAtMs, endsAtMs }: TimeWindow, { atMs }: Place): TimeWindow {
-  return { startsAtMs, endsAtMs: Math.min(endsAtMs, atMs + 1) };
-}
-
-/** Cursor after the first `returned` of the rows found from a place on; null if there are no more. */
-export function nextPlaceOf<T>(
-  found: readonly T[],
-  returned: number,
-  atMsOf: (row: T) => EpochMs,
-): string | null {
-  const last = found.length > returned ? found[returned - 1] : undefined;
-  if (last === undefined) return null;
-  const atMs = atMsOf(last);
-  return `${atMs}-${found.slice(0, returned).filter((row) => atMsOf(row) === atMs).length}`;
+function cursorAfter<T>(returned: readonly T[], atMs: EpochMs, atMsOf: (row: T) => EpochMs): string {
+  return `${atMs}-${returned.filter((row) => atMsOf(row) === atMs).length}`;
 }
 
 const LONGEST_DAYS = 366;

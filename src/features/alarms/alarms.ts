@@ -1,21 +1,12 @@
 // The alarms of a location or of the whole tenant, open ones included.
 
-import { type Asked, type Core, findLocation, findTenant } from '../../actors/core.js';
+import { type Asked, type Core, findLocationId } from '../../actors/core.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import type { AlarmRecord } from '../../ports/records.js';
 import { toInstant } from '../../wire/instants.js';
-import {
-  askedPast,
-  nextPlaceOf,
-  placeOf,
-  type SpanPageQuery,
-  spanPageQuerySchema,
-  windowUntil,
-} from '../../wire/spans.js';
+import { newestFirst, type SpanPageQuery, spanPageQuerySchema } from '../../wire/spans.js';
 import { type AlarmList, type AlarmView, alarmListSchema } from './contract.js';
 import { readAlarms } from './rows.js';
-
-const LONGEST_DAYS = 366;
 
 export const listAlarms = endpoint({
   operationId: 'listAlarms',
@@ -49,26 +40,16 @@ async function alarmsOf(
   locationText: string | undefined,
   { tenantUuid, query }: Asked<unknown, unknown, SpanPageQuery>,
 ): Promise<AlarmList> {
-  const window = askedPast(query, clock.nowMs(), LONGEST_DAYS);
-  const place = placeOf(query.cursor);
-  const locationId =
-    locationText === undefined
-      ? undefined
-      : findLocation(directory, tenantUuid, locationText).record.locationId;
-  findTenant(directory, tenantUuid);
-  const found = await read((trx) =>
-    readAlarms(trx, tenantUuid, {
-      locationId,
-      window: windowUntil(window, place),
-      count: place.skip + query.limit + 1,
-    }),
+  const { span, rows, nextCursor } = await newestFirst(
+    query,
+    clock.nowMs(),
+    (window, count) => {
+      const locationId = findLocationId(directory, tenantUuid, locationText);
+      return read((trx) => readAlarms(trx, tenantUuid, { locationId, window, count }));
+    },
+    ({ beganAtMs }) => beganAtMs,
   );
-  return {
-    from: toInstant(window.startsAtMs),
-    to: toInstant(window.endsAtMs),
-    alarms: found.slice(place.skip, place.skip + query.limit).map(viewOfAlarm),
-    nextCursor: nextPlaceOf(found, place.skip + query.limit, ({ beganAtMs }) => beganAtMs),
-  };
+  return { ...span, alarms: rows.map(viewOfAlarm), nextCursor };
 }
 
 export function viewOfAlarm(alarm: AlarmRecord): AlarmView {

@@ -1,6 +1,6 @@
 // The event log: each committed change of a tenant once, in order, for systems that were away.
 
-import { findLocation, findTenant } from '../../actors/core.js';
+import { findLocationId } from '../../actors/core.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import type { EventRecord } from '../../ports/records.js';
 import { toInstant } from '../../wire/instants.js';
@@ -18,11 +18,7 @@ export const listEvents = endpoint({
   responseSchema: eventPageSchema,
   errors: ['LOCATION_NOT_FOUND'],
   async handle({ directory, clock, read, changes }, { tenantUuid, query }) {
-    findTenant(directory, tenantUuid);
-    const locationId =
-      query.locationId === undefined
-        ? undefined
-        : findLocation(directory, tenantUuid, query.locationId).record.locationId;
+    const locationId = findLocationId(directory, tenantUuid, query.locationId);
     const filter = { afterId: Number(query.after), types: query.type, locationId, count: query.limit };
     const untilMs = clock.monotonicMs() + 1000 * query.waitS;
     for (;;) {

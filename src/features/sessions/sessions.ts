@@ -2,7 +2,7 @@
 
 import { isMissed, NEED_SOURCES } from '../../../machines/policy/session-needs.js';
 import { isAnyDeclared, isRowOutdated, renewRow, takeEnded } from '../../../machines/power/declared-cars.js';
-import { findLocation, findTenant } from '../../actors/core.js';
+import { findLocationId } from '../../actors/core.js';
 import { type ConnectorEntity, type Directory, needsRecordOf } from '../../actors/directory.js';
 import type { BatchedWrites } from '../../enforcement/batched-writes.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
@@ -10,11 +10,9 @@ import type { Cancel, Clock } from '../../ports/clock.js';
 import type { SessionRecord } from '../../ports/records.js';
 import { preferencesOf } from '../../wire/charging-preferences.js';
 import { toInstant } from '../../wire/instants.js';
-import { askedPast, nextPlaceOf, placeOf, windowUntil } from '../../wire/spans.js';
+import { newestFirst } from '../../wire/spans.js';
 import { type EndedSessionView, sessionListSchema, sessionsQuerySchema } from './contract.js';
 import { readSessions } from './rows.js';
-
-const LONGEST_DAYS = 366;
 
 export const listSessions = endpoint({
   operationId: 'listSessions',
@@ -28,27 +26,17 @@ export const listSessions = endpoint({
   responseSchema: sessionListSchema,
   errors: ['LOCATION_NOT_FOUND'],
   async handle({ directory, clock, read, written }, { tenantUuid, query }) {
-    const window = askedPast(query, clock.nowMs(), LONGEST_DAYS);
-    const place = placeOf(query.cursor);
-    findTenant(directory, tenantUuid);
-    const locationId =
-      query.locationId === undefined
-        ? undefined
-        : findLocation(directory, tenantUuid, query.locationId).record.locationId;
-    await written(tenantUuid);
-    const found = await read((trx) =>
-      readSessions(trx, tenantUuid, {
-        locationId,
-        window: windowUntil(window, place),
-        count: place.skip + query.limit + 1,
-      }),
+    const { span, rows, nextCursor } = await newestFirst(
+      query,
+      clock.nowMs(),
+      async (window, count) => {
+        const locationId = findLocationId(directory, tenantUuid, query.locationId);
+        await written(tenantUuid);
+        return read((trx) => readSessions(trx, tenantUuid, { locationId, window, count }));
+      },
+      ({ leftAtMs }) => leftAtMs,
     );
-    return {
-      from: toInstant(window.startsAtMs),
-      to: toInstant(window.endsAtMs),
-      sessions: found.slice(place.skip, place.skip + query.limit).map(viewOfSession),
-      nextCursor: nextPlaceOf(found, place.skip + query.limit, ({ leftAtMs }) => leftAtMs),
-    };
+    return { ...span, sessions: rows.map(viewOfSession), nextCursor };
   },
 });
 
