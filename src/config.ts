@@ -127,7 +127,7 @@ export const SETTINGS = {
   powerRetentionDays: setting(
     'POWER_RETENTION_DAYS',
     positive.default(90),
-    'days that measured power is kept, a row per location and minute; nothing else is ever deleted',
+    'days that measured power is kept, a row per location and minute; else only events are deleted, after a year',
   ),
   httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(500_000), 'largest request body, bytes'),
   httpHeaderTimeoutS: setting(
