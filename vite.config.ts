@@ -22,6 +22,7 @@ const COMMAND = below('dist/command');
 const ENTRIES = {
   main: below('cli/main.ts'),
   sim: below('sim/entry.ts'),
+  client: below('client/headroom.ts'),
   'seed-thread': below('sim/run/seed-thread.ts'),
   'cell-thread': below('sim/run/cell-thread.ts'),
   'provisioning-thread': below('cli/provisioning-thread.ts'),
@@ -32,15 +33,15 @@ const ENTRIES = {
 
 /** An entry only for tests: through it they import the product from the shipped chunks (`test/bundled.ts`). */
 const MODULES = 'virtual:modules';
-const PRODUCT = ['cli', 'machines', 'sim', 'src'];
+const PRODUCT = ['cli', 'client', 'machines', 'sim', 'src'];
 /** These modules run as soon as they are loaded. */
-const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim);
+const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim && path !== ENTRIES.client);
 const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [compiledOf(path), name]));
 
 /** The file in `dist` that the compiler makes of a module of the product; any other file itself. */
 function compiledOf(path: string): string {
   const inTree = relative(below('.'), path);
-  return /^(cli|machines|sim|src|knexfile\.ts)\b/.test(inTree)
+  return /^(cli|client|machines|sim|src|knexfile\.ts)\b/.test(inTree)
     ? below(`dist/${inTree.replace(/\.ts$/, '.js')}`)
     : path;
 }
@@ -74,6 +75,15 @@ function keepAddresses(): Plugin {
           : `new URL('./${name}.js', import.meta.url`;
       });
     },
+  };
+}
+
+/** Texts of the service are English. The other 60 languages of zod are a tenth of the command. */
+function leaveOutLocales(): Plugin {
+  return {
+    name: 'leave-out-locales',
+    transform: (_, id) =>
+      /\/zod\/v4\/locales\/index\.js$/.test(id) ? "export { default as en } from './en.js';" : undefined,
   };
 }
 
@@ -135,7 +145,7 @@ export const commandBuild: UserConfig = {
   root: below('.'),
   logLevel: 'warn',
   publicDir: false,
-  plugins: [keepAddresses(), exportModules(), tidyAndStamp()],
+  plugins: [keepAddresses(), leaveOutLocales(), exportModules(), tidyAndStamp()],
   ssr: { noExternal: true },
   build: {
     ssr: true,

@@ -51,7 +51,9 @@ export const fast: InlineConfig = {
     'test/sim/log/{event-codec,trace}.test.ts',
   ],
   // These tests start a database or a broker.
-  exclude: ['health', 'postgres', 'sharded', 'standby'].map((name) => `test/service/${name}.test.ts`),
+  exclude: ['health', 'idempotency', 'postgres', 'sharded', 'standby'].map(
+    (name) => `test/service/${name}.test.ts`,
+  ),
   globalSetup: ['test/memory.ts'],
   // These tests compute more than they wait.
   maxWorkers: 4,

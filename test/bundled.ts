@@ -7,7 +7,7 @@ import { type Plugin, parseSync } from 'vite';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MODULES = resolve(ROOT, 'dist/command/modules.js');
 const COMPILED_ALONE = /^bench\//;
-const BUNDLED = /^(cli|machines|sim|src)\/.*\.[jt]s$/;
+const BUNDLED = /^(cli|client|machines|sim|src)\/.*\.[jt]s$/;
 const PREFIX = '\0bundled:';
 
 /**

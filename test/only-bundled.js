@@ -4,7 +4,7 @@ import { register } from 'node:module';
 
 const hooks = `
   export function load(url, context, next) {
-    if (/\\/dist\\/(cli|machines|sim|src)\\//.test(url)) throw new Error(url + ' is not bundled');
+    if (/\\/dist\\/(cli|client|machines|sim|src)\\//.test(url)) throw new Error(url + ' is not bundled');
     return next(url, context);
   }
 `;

@@ -51,6 +51,7 @@ it('The package contains the service, dashboard, licences and changelog, and is 
         'cli/headroom.js',
         'dist/command/main.js',
         'dist/command/sim.js',
+        'dist/command/client.js',
         'dist/web/index.html',
         'dist/report/page.js',
       ],
