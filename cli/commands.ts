@@ -34,6 +34,11 @@ export const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./demo.js')).demoCommand(),
   },
   {
+    name: 'sandbox',
+    about: 'the service with virtual chargers on a clock that you move, for tests of a back end',
+    load: async () => (await import('./sandbox.js')).sandboxCommand(),
+  },
+  {
     name: 'provision',
     about: 'create and update tenants, sites and credentials from a YAML file',
     load: async () => (await import('./provision.js')).provisionCommand(),
@@ -58,6 +63,41 @@ export const COMMANDS: readonly Listed[] = [
     name: 'token-key',
     about: 'keys that sign access tokens',
     load: async () => (await import('./token-key.js')).tokenKeyCommand(),
+  },
+  {
+    name: 'status',
+    about: 'limits and power of locations, or of the connectors of one',
+    load: async () => (await import('./remote.js')).statusCommand(),
+  },
+  {
+    name: 'limit',
+    about: 'read the limits of a location, or set its permanent limit',
+    load: async () => (await import('./remote.js')).limitCommand(),
+  },
+  {
+    name: 'schedule',
+    about: 'list, submit or cancel the profiles of a location',
+    load: async () => (await import('./remote.js')).scheduleCommand(),
+  },
+  {
+    name: 'cluster',
+    about: 'clusters, or the members of one with their shares',
+    load: async () => (await import('./remote.js')).clusterCommand(),
+  },
+  {
+    name: 'events',
+    about: 'the event log, the oldest first',
+    load: async () => (await import('./remote.js')).eventsCommand(),
+  },
+  {
+    name: 'sessions',
+    about: 'ended charging sessions, the newest end first',
+    load: async () => (await import('./remote.js')).sessionsCommand(),
+  },
+  {
+    name: 'watch',
+    about: 'a line for each change of power or limit of a location, until Ctrl-C',
+    load: async () => (await import('./remote.js')).watchCommand(),
   },
   {
     name: 'charger',
@@ -97,7 +137,18 @@ export const COMMANDS: readonly Listed[] = [
     about: 'replace the database by a backup; the service must be stopped',
     load: async () => (await import('./restore.js')).restoreCommand(),
   },
+  {
+    name: 'completion',
+    about: 'print a script that completes commands and flags in your shell',
+    load: async () => (await import('./completion.js')).completionCommand(),
+  },
 ];
+
+/** The hidden command behind `completion`; undefined if `words` ask for another. */
+export async function completeCommandFor(words: readonly string[]): Promise<Command | undefined> {
+  if (words[0] !== 'complete') return undefined;
+  return (await import('./completion.js')).completeCommand(commandsFor);
+}
 
 /** All sub-commands. Only the one that `words` ask for is loaded; the others only appear in the help. */
 export async function commandsFor(words: readonly string[]): Promise<readonly Command[]> {

@@ -1,5 +1,6 @@
 // `headroom feature enable|disable`: switches a feature of a tenant; a running service applies it within two seconds.
 import { Argument, Command } from 'commander';
+import { systemClock } from '../src/clock.js';
 import { ENERGY_MANAGEMENT } from '../src/ports/records.js';
 import {
   type AdministrationFlags,
@@ -17,7 +18,7 @@ function switchCommand(name: 'enable' | 'disable'): Command {
     .action(async (tenant: string, feature: string, flags: AdministrationFlags) => {
       await withAdministration(flags, async (administration) => {
         const tenantUuid = await existingTenant(administration, tenant);
-        await administration.setFeature(tenantUuid, feature, enabled);
+        await administration.setFeature(tenantUuid, feature, enabled, systemClock.nowMs());
       });
       if (flags.json) printJson({ tenantUuid: tenant, feature, enabled });
       else printNote(`${feature} is ${enabled ? 'on' : 'off'} for ${tenant}.`);

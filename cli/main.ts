@@ -1,5 +1,7 @@
 // Entry point of the command.
-import { commandsFor } from './commands.js';
+import { commandsFor, completeCommandFor } from './commands.js';
 import { runCommand } from './run-command.js';
 
-await runCommand(await commandsFor(process.argv.slice(2)));
+const words = process.argv.slice(2);
+const complete = await completeCommandFor(words);
+await runCommand(complete === undefined ? await commandsFor(words) : [complete]);

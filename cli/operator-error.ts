@@ -1,4 +1,5 @@
 // Error output in the terminal: one readable line for a mistake of the operator, a stack only for a defect of Headroom.
+import { HeadroomError } from '../client/headroom.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { DatabaseLostError, StoreUnavailableError } from '../src/ports/store.js';
 import { withoutSecrets } from '../src/secrets.js';
@@ -10,7 +11,7 @@ export class FailedError extends Error {}
 /** Upper bound, because the message of an error may quote data from outside. */
 const DEFECT_LENGTH = 4_000;
 
-const TOLD = [OperatorError, FailedError, DatabaseLostError, StoreUnavailableError];
+const TOLD = [OperatorError, FailedError, HeadroomError, DatabaseLostError, StoreUnavailableError];
 
 /**
  * The text to print for `error`. Errors of the system (no such file, no permission) count as solvable by the operator.

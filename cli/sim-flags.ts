@@ -12,7 +12,7 @@ export function readScenario(path: string, flags: ScenarioFlags): Scenario {
   return parseScenario(textOf(path), path, overridesOf(flags));
 }
 
-function textOf(path: string): string {
+export function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

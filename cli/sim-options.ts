@@ -41,6 +41,18 @@ export interface BranchFlags extends ScenarioFlags {
   readonly json?: true;
 }
 
+export interface SandboxFlags extends Pick<ScenarioFlags, 'seed'> {
+  readonly days: number;
+  readonly start?: EpochMs;
+  readonly speed: number;
+  readonly host: string;
+  readonly port: number;
+  readonly controlPort: number;
+}
+
+/** Virtual seconds for each true second, in a sandbox. */
+export const FASTEST = 3_600;
+
 export interface SeedsFlags extends ScenarioFlags {
   readonly count: number;
   readonly from: number;
