@@ -441,6 +441,13 @@ class ConnectorEntitlements {
     return this.#pending === undefined || isWithin(currentsOf(this.#pending), this.#lasting(nowMs));
   }
 
+  /** The lease of the pending grant has ended: nothing is reserved for it any more, so it must not leave (R6). */
+  isPendingOver(nowMs: number): boolean {
+    if (this.#pending === undefined) return false;
+    const { limit } = this.#pending;
+    return limit === undefined || this.#endOf(limit) <= nowMs;
+  }
+
   /** A limit has no known end (R41). */
   get isEndless(): boolean {
     for (const record of this.#records)
@@ -661,7 +668,7 @@ class ConnectorEntitlements {
   /** Earlier limits may outlast their leases, also after later reports about leases (R41). */
   openEnd(): void {
     this.#firstEndMs = undefined;
-    for (const record of this.#records) {
+    for (const record of this.#recordsAndSent()) {
       record.untilMs = NEVER;
       record.isEndOpen = true;
     }
@@ -673,6 +680,7 @@ class ConnectorEntitlements {
     const limit = this.#sent?.limit;
     if (this.#sent !== undefined && limit !== undefined && this.#endOf(limit) <= nowMs)
       this.#sent.limit = undefined;
+    if (this.#pending !== undefined && this.isPendingOver(nowMs)) this.#pending.limit = undefined;
     this.#findNextEnd();
     if (nowMs < this.#nothingEndsBeforeMs) return false;
     this.#records = this.#records.filter((record) => this.#endOf(record) > nowMs);
@@ -797,6 +805,12 @@ class ConnectorEntitlements {
   /** A count of at least all the connector's phases becomes `ALL_PHASES`. */
   #countOf(phases: PhaseCount): PhaseCount {
     return phases < this.phases ? phases : ALL_PHASES;
+  }
+
+  /** A pending grant may have replaced the sent one in the records, and both have ends. */
+  #recordsAndSent(): readonly Entitlement[] {
+    const sent = this.#sent?.limit;
+    return sent === undefined ? this.#records : [...this.#records, sent];
   }
 
   /** Place of the newest record before place `end`, without fallbacks; -1 if there is none. */
@@ -930,7 +944,7 @@ class ConnectorEntitlements {
     // Before the charger's first report its lease kind was an assumption. Only `none` was the charger's own report
     // before the service start.
     const didCount = isFirstReport && lease === 'heartbeat' && this.lease !== 'none';
-    for (const record of this.#records) {
+    for (const record of this.#recordsAndSent()) {
       if (this.lease !== lease && lease === 'receipt') record.untilMs = NEVER;
       if (didCount && !record.isEndOpen) record.untilMs = record.heartbeatUntilMs;
       if (this.lease === 'none' && lease !== 'none') record.untilMs = Math.max(record.untilMs, nowMs);
@@ -941,11 +955,11 @@ class ConnectorEntitlements {
 
   /**
    * The lease of grant `seq` ends at `endsAtMs` at the latest, because it began at the latest with its acknowledgement.
-   * That end applies once the charger keeps leases (R41). A pending grant may have replaced the sent one in the records.
+   * That end applies once the charger keeps leases (R41).
    */
   #endBy(seq: number, endsAtMs: number): void {
-    for (const record of [...this.#records, this.#sent?.limit])
-      if (record?.source === 'grant' && record.seq === seq && !record.isEndOpen)
+    for (const record of this.#recordsAndSent())
+      if (record.source === 'grant' && record.seq === seq && !record.isEndOpen)
         record.untilMs = Math.min(record.untilMs, endsAtMs);
   }
 }

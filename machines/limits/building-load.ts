@@ -183,18 +183,20 @@ export class BuildingLoad {
       },
       now,
     );
-    if (this.doubt !== undefined) return;
-    this.#watts.receive(powerW, watts, now, this.cadenceMs);
+    if (this.#judge.doubtedAtMs === now) {
+      this.#clear();
+      return;
+    }
+    // The readings that restore trust are the minute that counts then.
+    const isTrusted = this.doubt === undefined;
+    this.#watts.receive(powerW, watts, now, this.cadenceMs, isTrusted);
     for (const phase of PHASES) {
       const estimate = this.#amperes[phase];
       if (currentA === undefined) estimate?.clear();
-      else
-        estimate?.receive(
-          currentA[phase],
-          this.#isSeen ? chargers.amperes[phase] : NO_DRAW,
-          now,
-          this.cadenceMs,
-        );
+      else {
+        const draw = this.#isSeen ? chargers.amperes[phase] : NO_DRAW;
+        estimate?.receive(currentA[phase], draw, now, this.cadenceMs, isTrusted);
+      }
     }
     this.confirm(chargers, now);
   }
@@ -268,6 +270,10 @@ export class BuildingLoad {
   /** After a silence no earlier reading counts. */
   #begin(): void {
     this.#judge.pause();
+    this.#clear();
+  }
+
+  #clear(): void {
     for (const estimate of [this.#watts, ...this.#amperes]) estimate.clear();
   }
 }

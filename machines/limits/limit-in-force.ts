@@ -111,7 +111,9 @@ export function lowestLimitFrom(sources: LimitSources, now: EpochMs): LimitInFor
 
 /** First instant after `atMs` at which a limit is known to change; infinite without one. */
 export function nextLimitChangeAfter(sources: LimitSources, atMs: EpochMs): EpochMs {
-  return Math.min(...sources.map((source) => source.nextChangeAfter(atMs)));
+  let next = Number.POSITIVE_INFINITY;
+  for (const source of sources) next = Math.min(next, source.nextChangeAfter(atMs));
+  return next;
 }
 
 /** Grants count in whole watts, so a source that lowers the limit by less has no effect. */

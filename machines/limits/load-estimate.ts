@@ -21,6 +21,7 @@ interface Entry {
   counted: number;
   /** Highest load within the time that chargers need to follow. */
   highestAfter: number;
+  readonly isTrusted: boolean;
 }
 
 /** A load that falls counts on for this long: it may rise again, and a late report makes it look lower. */
@@ -66,8 +67,17 @@ export class LoadEstimate {
     return this.#entries.at(-1)?.load === undefined && this.#entries.length > 0;
   }
 
-  /** @param cadenceMs interval between readings */
-  receive(metered: number, { measured, most }: ChargersDraw, now: EpochMs, cadenceMs: number): void {
+  /**
+   * @param cadenceMs interval between readings
+   * @param isTrusted false: the reading may be wrong, so it teaches no rise
+   */
+  receive(
+    metered: number,
+    { measured, most }: ChargersDraw,
+    now: EpochMs,
+    cadenceMs: number,
+    isTrusted = true,
+  ): void {
     this.#receivedAtMs = now;
     const last = this.#entries.at(-1);
     if (last !== undefined && last.load === undefined && now - last.atMs < TOGETHER_MS) {
@@ -75,8 +85,16 @@ export class LoadEstimate {
       return;
     }
     this.#followedMs = cadenceMs + FOLLOWED_AFTER_MS;
-    const highestAfter = Number.NEGATIVE_INFINITY;
-    const entry: Entry = { atMs: now, metered, measured, most, load: undefined, counted: 0, highestAfter };
+    const entry: Entry = {
+      atMs: now,
+      metered,
+      measured,
+      most,
+      load: undefined,
+      counted: 0,
+      highestAfter: Number.NEGATIVE_INFINITY,
+      isTrusted,
+    };
     this.#entries.push(entry);
     this.#forget(now, cadenceMs);
     entry.counted = this.counted ?? 0;
@@ -132,7 +150,7 @@ export class LoadEstimate {
     const firstKept = this.#entries.findIndex(({ atMs }) => now - atMs <= keptMs);
     for (let i = 0; i < firstKept; i++) {
       const [entry, next] = [this.#entries[i], this.#entries[i + 1]];
-      if (entry === undefined || next === undefined) continue;
+      if (entry === undefined || next === undefined || !entry.isTrusted) continue;
       const lastedMs = Math.min(next.atMs - entry.atMs, this.#followedMs);
       const height = Math.max(entry.highestAfter, entry.counted);
       this.#rises.add({ rise: height - entry.counted, height }, lastedMs / 1000, entry.atMs);

@@ -53,7 +53,6 @@ export class MeterJudge {
   /** The site may feed back, so a building load below zero is possible. */
   readonly #mayFeedBack: boolean;
   #doubt: MeterDoubt | undefined;
-  /** Instant of the last reading that supports the doubt. */
   #doubtedAtMs: EpochMs = Number.NEGATIVE_INFINITY;
   #trustedAtMs: EpochMs = Number.NEGATIVE_INFINITY;
   #trustedAfterMs = TRUSTED_AFTER_MS;
@@ -68,6 +67,11 @@ export class MeterJudge {
 
   get doubt(): MeterDoubt | undefined {
     return this.#doubt;
+  }
+
+  /** Instant of the last reading that supports a doubt; -Infinity without one. */
+  get doubtedAtMs(): EpochMs {
+    return this.#doubtedAtMs;
   }
 
   judge(reading: JudgedReading, now: EpochMs): void {

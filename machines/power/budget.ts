@@ -2,7 +2,6 @@
 import {
   type LimitInForce,
   type LimitSegment,
-  type LimitSource,
   type LimitSources,
   limitInForceAt,
   limitsInForce,
@@ -123,7 +122,13 @@ export function budgetOf(
   const { sources, limit } = location;
   const lockStacks = lockStacksOf(location.connectors);
   const toMonotonic = (atMs: EpochMs) => nowMs + (atMs - now);
-  const shares = sources.flatMap(({ share }) => share ?? []);
+  let clusterRoomW = Number.POSITIVE_INFINITY;
+  let sharedRaisesToW = Number.POSITIVE_INFINITY;
+  for (const { share } of sources) {
+    if (share === undefined) continue;
+    clusterRoomW = Math.min(clusterRoomW, share.roomW);
+    sharedRaisesToW = Math.min(sharedRaisesToW, share.raisesToW);
+  }
   const lowestOf = (lowest: LimitInForce, bindsFrom: EpochMs, untilMs: number) => {
     const budgetW = wattsOfLimit(lowest.limitKw);
     return {
@@ -131,13 +136,11 @@ export function budgetOf(
       bindsFromMs: toMonotonic(bindsFrom),
       isOrdered: lowest.source.isOrdered === true,
       isClusterBound: lowest.source.share !== undefined,
-      raisesToW: Math.min(budgetW, ...shares.map(({ raisesToW }) => raisesToW)),
+      raisesToW: Math.min(budgetW, sharedRaisesToW),
       untilMs,
     };
   };
   const [noticeEnd, horizonEnd] = [now + noticeMs, now + Math.max(noticeMs, horizonMs)];
-  const [own, ...others] = sources;
-  const unshared: LimitSources = [own, ...others.filter(({ share }) => share === undefined)];
   let [lowest, bindsFrom] = [limit, now];
   let near: { readonly lowest: LimitInForce; readonly bindsFrom: EpochMs } | undefined;
   let fallFrom: EpochMs | undefined;
@@ -155,29 +158,35 @@ export function budgetOf(
     lowest = ahead;
   }
   // From that time on, the next boundary lies within the horizon.
-  const untilMs = toMonotonic(boundary - (horizonEnd - now));
+  const foreseenUntilMs = toMonotonic(boundary - (horizonEnd - now));
   const noticedAtMs = toMonotonic((firstBoundary ?? Number.POSITIVE_INFINITY) - noticeMs);
-  const budget =
+  const { budgetW, bindsFromMs, isOrdered, isClusterBound, raisesToW, untilMs } =
     near === undefined
-      ? lowestOf(lowest, bindsFrom, untilMs)
-      : lowestOf(near.lowest, near.bindsFrom, Math.min(untilMs, noticedAtMs));
+      ? lowestOf(lowest, bindsFrom, foreseenUntilMs)
+      : lowestOf(near.lowest, near.bindsFrom, Math.min(foreseenUntilMs, noticedAtMs));
   const fall =
     fallFrom === undefined
       ? undefined
       : {
-          ...lowestOf(lowest, bindsFrom, untilMs),
+          ...lowestOf(lowest, bindsFrom, foreseenUntilMs),
           beginsAt: { now: fallFrom, nowMs: toMonotonic(fallFrom) },
         };
+  // Each field by itself: code that meets many shapes is slow, and a spread makes new ones.
   return {
-    ...budget,
+    budgetW,
+    bindsFromMs,
+    isOrdered,
+    isClusterBound,
+    raisesToW,
+    untilMs,
     fall,
     limitW: wattsOfLimit(limit.limitKw),
     isLimitOrdered: limit.source.isOrdered === true,
-    pausingW: leastW(sources.filter(({ mayPauseLocks }) => mayPauseLocks)),
+    pausingW: pausingWOf(sources),
     clusterShareW: leastShareWOf(sources),
-    clusterRoomW: Math.min(...shares.map(({ roomW }) => roomW)),
+    clusterRoomW,
     lowestW: wattsOfLimit(lowestLimitFrom(sources, now).limitKw),
-    lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
+    lowestOwnW: wattsOfLimit(lowestLimitFrom(ownSourcesOf(sources), now).limitKw),
     building: location.buildingOnPhases,
     service: location.policy && {
       policy: location.policy,
@@ -200,14 +209,26 @@ export function budgetOf(
   };
 }
 
-/** The lowest share among a location's clusters, W; infinite if the location is in no cluster. */
-export function leastShareWOf(sources: LimitSources): number {
-  return Math.min(...sources.map(({ share }) => share?.shareW ?? Number.POSITIVE_INFINITY));
+/** Sources without the shares of clusters. */
+function ownSourcesOf(sources: LimitSources): LimitSources {
+  if (sources.every(({ share }) => share === undefined)) return sources;
+  const [own, ...others] = sources;
+  return [own, ...others.filter(({ share }) => share === undefined)];
 }
 
-function leastW(sources: readonly LimitSource[]): number {
-  const limits = sources.flatMap(({ current }) => current ?? []);
-  return Math.min(...limits.map(({ limitKw }) => wattsOfLimit(limitKw)));
+/** The lowest share among a location's clusters, W; infinite if the location is in no cluster. */
+export function leastShareWOf(sources: LimitSources): number {
+  let leastW = Number.POSITIVE_INFINITY;
+  for (const { share } of sources) if (share !== undefined && share.shareW < leastW) leastW = share.shareW;
+  return leastW;
+}
+
+/** The lowest limit that may pause locked connectors, W; infinite without one. */
+function pausingWOf(sources: LimitSources): number {
+  let leastW = Number.POSITIVE_INFINITY;
+  for (const { current, mayPauseLocks } of sources)
+    if (mayPauseLocks && current !== undefined) leastW = Math.min(leastW, wattsOfLimit(current.limitKw));
+  return leastW;
 }
 
 function highestLockWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): number | undefined {

@@ -112,7 +112,7 @@ export class ConnectorRegistry {
       lease: promised?.lease ?? 'receipt',
       isNonCompliant: isDistrusted === true || held?.car.compliance.isNonCompliant === true,
       lastW: held === undefined && promised === undefined ? 0 : undefined,
-      needs: held?.needs ?? needs,
+      needs: held === undefined ? needs : { ...held.needs, energy: held.energy.stored },
     };
     const wired = { spec, timing, fuses: this.#fuses };
     const connector = createConnector(this.#ledger, key, slot, actor, wired, before, nowMs);

@@ -22,6 +22,7 @@ import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
 import { type ConnectorActor, type Link, NO_TURN, type Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
+import { EnergyCount, type StoredEnergy } from './energy-count.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { MeterSlot } from './meter-ledger.js';
 
@@ -176,41 +177,58 @@ export interface EndedSession extends SessionNeeds {
   /** The needs that counted at its end. */
   readonly need: SessionNeed;
   readonly session: string | undefined;
+  readonly idTag: string | undefined;
   readonly peakW: number;
   /** A part of its energy is not from a register, but integrated from power. */
   readonly isIntegrated: boolean;
+  readonly times: SessionTimes;
+}
+
+/** Times of a session, as far as reports show them. */
+export interface SessionTimes {
+  /** The car drew power; undefined in rows from before it was counted. */
+  readonly chargingMs: number | undefined;
+  /** The car got less than it could use, by the reason of its limit. */
+  readonly limitedMs: Partial<Record<LimitReason, number>>;
 }
 
 /** Declared needs of the car, and the count of its energy. */
 export interface Needs extends SessionNeeds {
-  /** Energy register at the last reading, Wh; undefined if the charger has none. */
-  readonly registerWh: number | undefined;
   /** Session id at the last reading. */
   readonly session: string | undefined;
+  /** The last identifier that authorized the session. */
+  readonly idTag: string | undefined;
   /** Arrival of the car; undefined without a car, and unknown in rows from before defaults. */
   readonly arrivedAtMs: EpochMs | undefined;
   /** The highest power since its arrival. */
   readonly peakW: number;
   /** A part of its energy is not from a register, but integrated from power. */
   readonly isIntegrated: boolean;
+  readonly times: Writable<SessionTimes>;
+  /** Monotonic time and power of the last reading; undefined before the first. */
+  readonly readAtMs: number | undefined;
+  readonly readW: number;
   /** They are from before the service start, and the charger has not reported since. */
   readonly isFromBefore: boolean;
   /** The row on disk may have declarations that have ended, or lack the arrival of the car. */
   readonly isRowOutdated: boolean;
-  /** `deliveredWh` of the row on disk. */
-  readonly keptWh: number;
   /** Sessions that are not stored yet, the oldest first. */
   readonly ended: readonly EndedSession[];
-  /** Time and power of the last reading; undefined before the first. */
-  readonly countedAtMs: number | undefined;
-  readonly countedW: number;
 }
 
 /** Needs on disk at the service start. */
 export type StoredNeeds = Pick<
   Needs,
-  'declared' | 'deliveredWh' | 'charged' | 'registerWh' | 'session' | 'arrivedAtMs' | 'peakW' | 'isIntegrated'
->;
+  | 'declared'
+  | 'deliveredWh'
+  | 'charged'
+  | 'session'
+  | 'idTag'
+  | 'arrivedAtMs'
+  | 'peakW'
+  | 'isIntegrated'
+  | 'times'
+> & { readonly energy: StoredEnergy };
 
 /** @param before on disk; omitted if no car is known */
 export function createNeeds(before?: StoredNeeds): Needs {
@@ -218,17 +236,17 @@ export function createNeeds(before?: StoredNeeds): Needs {
     declared: before?.declared ?? {},
     deliveredWh: before?.deliveredWh ?? 0,
     charged: before?.charged,
-    registerWh: before?.registerWh,
     session: before?.session,
+    idTag: before?.idTag,
     arrivedAtMs: before?.arrivedAtMs,
     peakW: before?.peakW ?? 0,
     isIntegrated: before?.isIntegrated ?? false,
+    times: { chargingMs: before?.times.chargingMs ?? 0, limitedMs: { ...before?.times.limitedMs } },
+    readAtMs: undefined,
+    readW: 0,
     isFromBefore: before !== undefined,
     isRowOutdated: false,
-    keptWh: before?.deliveredWh ?? 0,
     ended: [],
-    countedAtMs: undefined,
-    countedW: 0,
   };
 }
 
@@ -259,6 +277,8 @@ export interface Connector {
   readonly telemetry: Telemetry;
   readonly car: Car;
   readonly needs: Needs;
+  /** It goes on from car to car. */
+  readonly energy: EnergyCount;
   readonly granted: Granted;
   readonly failsafe: FailsafeUse;
   readonly decided: Decided;
@@ -315,6 +335,7 @@ export function createConnector(
       session: createSession(),
     },
     needs: createNeeds(needs),
+    energy: new EnergyCount(needs?.energy),
     granted: {
       sentTenthsA: undefined,
       sentPhases: ALL_PHASES,

@@ -12,8 +12,17 @@ import {
   type SessionNeeds,
 } from '../policy/session-needs.js';
 import type { EpochMs } from '../values/time.js';
+import { wattsOfTenths } from '../values/units.js';
 import type { Instant } from './budget.js';
-import { type Connector, createNeeds, type EndedSession, turnOf, type Writing } from './connector.js';
+import {
+  type Connector,
+  createNeeds,
+  type EndedSession,
+  throttleOf,
+  turnOf,
+  type Writing,
+} from './connector.js';
+import type { QuarterEnergy } from './energy-count.js';
 import type { MeterReading } from './meter-ledger.js';
 
 const MS_PER_H = 3_600_000;
@@ -44,7 +53,7 @@ export function followDepartures(connector: Written): boolean {
 
 /** The car left, so its declarations end. A session whose begin is unknown leaves no record. */
 function endSession({ needs }: Written, leftAtMs: EpochMs): void {
-  const { arrivedAtMs, declared, deliveredWh, charged, session, peakW, isIntegrated } = needs;
+  const { arrivedAtMs, declared, deliveredWh, charged, session, idTag, peakW, isIntegrated, times } = needs;
   const isRowOutdated = needs.isRowOutdated || isAnyDeclared(needs) || arrivedAtMs !== undefined;
   const ended =
     arrivedAtMs === undefined
@@ -59,30 +68,32 @@ function endSession({ needs }: Written, leftAtMs: EpochMs): void {
             deliveredWh,
             charged,
             session,
+            idTag,
             peakW,
             isIntegrated,
+            times,
           },
         ];
-  Object.assign(needs, createNeeds(), { isRowOutdated, ended });
+  const { readAtMs, readW } = needs;
+  Object.assign(needs, createNeeds(), { isRowOutdated, ended, readAtMs, readW });
 }
 
 export function isAnyDeclared({ declared }: Pick<SessionNeeds, 'declared'>): boolean {
   return Object.keys(declared).length > 0;
 }
 
-/** A session without a register loses at most so much of its energy when the service is killed. */
-const KEPT_EVERY_WH = 1_000;
-
-/** After a restart, the row on disk would not continue the session. */
-export function isRowOutdated({ needs }: Connector): boolean {
-  const lostWh = needs.registerWh === undefined ? needs.deliveredWh - needs.keptWh : 0;
-  return needs.isRowOutdated || lostWh >= KEPT_EVERY_WH;
+/** After a restart, the row on disk would not continue the session or the count of energy. */
+export function isRowOutdated({ needs, energy }: Connector, now: EpochMs): boolean {
+  return needs.isRowOutdated || energy.isDue(now);
 }
 
-/** The row is about to be as the needs are. */
-export function renewRow({ needs }: Written): void {
+/**
+ * The row is about to be as the needs are.
+ * @returns the energy of quarter-hours for the commit of that row
+ */
+export function renewRow({ needs, energy }: Written, now: EpochMs): readonly QuarterEnergy[] {
   needs.isRowOutdated = false;
-  needs.keptWh = needs.deliveredWh;
+  return energy.take(now);
 }
 
 /** Sessions that have ended since the last call, the oldest first. */
@@ -93,53 +104,65 @@ export function takeEnded({ needs }: Written): readonly EndedSession[] {
 }
 
 /**
- * Counts the energy of a reading: the register's increase, or else the power since the reading before, for as long as
- * that was fresh. An increase up to the reading that ends a session belongs to it.
+ * Counts the energy of a reading. An increase of the register up to the reading that ends a session belongs to it.
  * @param isSameCar false if the reading is of no car, or of another one than the reading before
  */
 export function countEnergy(
   connector: Written,
-  { energyWh, powerW, socPercent, session }: MeterReading,
+  reading: MeterReading,
   isSameCar: boolean,
-  { now, nowMs }: Instant,
+  at: Instant,
 ): boolean {
-  const { needs, telemetry, car } = connector;
+  const { needs, telemetry, car, energy, account, failsafe } = connector;
+  const { powerW, socPercent, session, idTag } = reading;
   // A charger that has restarted is known by no session, so `isSameCar` cannot compare it.
   const isOtherSession = (needs.isFromBefore || needs.session !== undefined) && session !== needs.session;
   const isSame = (needs.isFromBefore ? car.demand.hasCar : isSameCar) && !isOtherSession;
-  const { registerWh } = needs;
-  const increaseWh =
-    energyWh !== undefined && registerWh !== undefined && energyWh >= registerWh
-      ? energyWh - registerWh
-      : undefined;
-  if (isSame && increaseWh === undefined) integrate(needs, nowMs, telemetry.slot.staleAfterMs);
-  else if (isSame || needs.arrivedAtMs !== undefined) needs.deliveredWh += increaseWh ?? 0;
-  if (!isSame) {
+  const mostW = wattsOfTenths(account.maxTenthsA, failsafe.ratedMilliwattsPerTenth);
+  const countedWh = energy.count(reading, mostW, telemetry.slot.staleAfterMs, at);
+  const registeredWh = energy.isIntegrated ? 0 : countedWh;
+  countTimes(connector, at.nowMs);
+  needs.readW = powerW;
+  if (isSame) {
+    needs.deliveredWh += countedWh;
+    needs.isIntegrated ||= countedWh > registeredWh;
+  } else {
     // A car that came since the reading before has drawn the increase.
     const isOfNext = needs.arrivedAtMs === undefined && car.demand.hasCar;
-    endSession(connector, now);
-    if (isOfNext) needs.deliveredWh += increaseWh ?? 0;
+    if (needs.arrivedAtMs !== undefined) needs.deliveredWh += registeredWh;
+    endSession(connector, at.now);
+    if (isOfNext) needs.deliveredWh += registeredWh;
   }
   needs.isFromBefore = false;
   needs.session = session;
-  needs.registerWh = energyWh;
-  needs.countedAtMs = nowMs;
-  needs.countedW = powerW;
-  if (car.demand.hasCar) needs.peakW = Math.max(needs.peakW, powerW);
+  if (car.demand.hasCar) {
+    needs.peakW = Math.max(needs.peakW, powerW);
+    needs.isRowOutdated ||= idTag !== undefined && idTag !== needs.idTag;
+    needs.idTag = idTag ?? needs.idTag;
+  }
   // A gateway repeats a state of charge while its car receives more, so only a change has its energy.
   if (socPercent !== undefined && socPercent !== needs.charged?.socPercent)
     needs.charged = { socPercent, deliveredWh: needs.deliveredWh };
   if (!car.demand.hasCar || needs.arrivedAtMs !== undefined) return false;
-  needs.arrivedAtMs = now;
+  needs.arrivedAtMs = at.now;
   needs.isRowOutdated = true;
   return followDepartures(connector);
 }
 
-/** Counts the last power until now, or until its reading was no longer fresh. */
-function integrate(needs: Written['needs'], nowMs: number, staleAfterMs: number): void {
-  if (needs.countedAtMs === undefined || needs.countedW === 0) return;
-  needs.deliveredWh += (needs.countedW * Math.min(nowMs - needs.countedAtMs, staleAfterMs)) / MS_PER_H;
-  needs.isIntegrated = true;
+/** A car that charges draws more than its electronics. */
+const CHARGING_W = 100;
+
+/** The time since the last reading, for as long as that was fresh. */
+function countTimes(connector: Written, nowMs: number): void {
+  const { needs, telemetry, decided } = connector;
+  const { readAtMs = nowMs, times, arrivedAtMs } = needs;
+  needs.readAtMs = nowMs;
+  const ms = Math.min(nowMs - readAtMs, telemetry.slot.staleAfterMs);
+  if (arrivedAtMs === undefined || ms <= 0) return;
+  if (needs.readW >= CHARGING_W) times.chargingMs = (times.chargingMs ?? 0) + ms;
+  if (throttleOf(connector) === 'free') return;
+  const { reason } = decided;
+  times.limitedMs[reason] = (times.limitedMs[reason] ?? 0) + ms;
 }
 
 /**

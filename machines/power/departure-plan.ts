@@ -181,14 +181,17 @@ export function* planDepartures(site: SiteAhead): Generator<void, DeparturePlan>
 function plannedOf(car: CarAhead, now: EpochMs): Planned {
   const { claim, declared, drawnShare, energyWh } = car;
   const deliveredWh = declared?.deliveredWh ?? 0;
+  const isCharging = declared?.isCharging === true;
+  const mostW = claim.mostW * drawnShare;
   return {
     car,
-    mostW: claim.mostW * drawnShare,
+    mostW,
     deliveredWh,
     readyAtMs: undefined,
-    drawnW: 0,
+    // A policy keeps cars that charge, so the first step has to know them.
+    drawnW: isCharging ? mostW : 0,
     lastW: 0,
-    servedAtMs: declared?.isCharging === true ? 1 : 0,
+    servedAtMs: isCharging ? 1 : 0,
     ...(declared !== undefined && deliveredWh >= energyWh - NOTHING_WH && { readyAtMs: now }),
   };
 }

@@ -548,8 +548,8 @@ export function isNewest({ connector, grant: { seq, reallocated } }: DecidedGran
 }
 
 /**
- * The grant adds nothing, or it fits its fuses and the budget. The minimum of a lock needs no budget. The grant that it
- * was to extend may have ended meanwhile, and its charger may have followed that.
+ * Its lease lasts, and the grant adds nothing, or fits its fuses and the budget. The minimum of a lock needs no budget.
+ * The grant that it was to extend may have ended meanwhile, and its charger may have followed that.
  */
 export function fitsStill(
   { connector, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,
@@ -557,6 +557,7 @@ export function fitsStill(
   nowMs: number,
 ): boolean {
   const { account } = connector;
+  if (account.isPendingOver(nowMs)) return false;
   const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
   const isFloor = isLocked(connector) && mostTenthsA <= account.leastTenthsA;
   const isRoom = isFloor || ledger.totalW <= budgetW;

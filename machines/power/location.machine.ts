@@ -7,6 +7,7 @@ import {
   dropSource,
   type GrantedShare,
   type LimitSource,
+  type LimitSources,
   limitInForce,
   nextLimitChangeAfter,
   putSource,
@@ -225,6 +226,45 @@ function peakShavingAt(
   return peakShaving(window, besideW, 1000 * maxBuildingKw, now);
 }
 
+/** Arguments of `enqueueActions`, as far as limits need them. */
+interface LimitArgs {
+  readonly context: LocationContext;
+  readonly enqueue: {
+    assign(changes: Pick<LocationContext, 'sources' | 'limit'>): void;
+    emit(effect: LocationEffect): void;
+  };
+}
+
+/** Sources and limit change together: an event costs one copy of the context less. */
+function setSources({ context, enqueue }: LimitArgs, sources: LimitSources): void {
+  const limit = limitInForce(sources);
+  enqueue.assign({ sources, limit });
+  const { effectiveLimitKw, limitKw } = limit;
+  if (effectiveLimitKw !== context.limit.effectiveLimitKw)
+    enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
+  if (limitKw !== context.limit.limitKw) enqueue.emit({ type: 'limitInForce.changed', limitKw });
+}
+
+/** Timed sources change at boundaries, as profiles do. */
+function sourcesByProfiles(context: LocationContext, now: EpochMs): LimitSources {
+  const { sources, stack, permanentLimitKw } = context;
+  const own = ownLimits({ stack, activeProfile: activeProfileOf(context), permanentLimitKw });
+  return sourcesAt(putSource(sources, own), now);
+}
+
+/** Limits the billed average, if the location has such a limit. */
+function sourcesByPeakShaving(
+  { context, enqueue }: LimitArgs,
+  sources: LimitSources,
+  now: EpochMs,
+): LimitSources {
+  if (context.billedWindow === undefined) return sources;
+  const source = peakShavingAt(context.billedWindow, context, now);
+  const before = sources.find(({ name }) => name === source.name)?.current;
+  if (source.current?.limitKw !== before?.limitKw) enqueue.emit({ type: 'peakShaving.changed' });
+  return putSource(sources, source);
+}
+
 export const locationMachine = setup({
   types: {
     context: {} as LocationContext,
@@ -269,12 +309,9 @@ export const locationMachine = setup({
       const { building: before, siteMeter, sources } = context;
       const load = siteMeter?.getSnapshot().context.load;
       if (load === undefined) return;
-      enqueue.assign({
-        building: event,
-        sources: putSource(sources, besideBuilding(event, load)),
-        buildingOnPhases: onPhases(event, load),
-      });
+      enqueue.assign({ building: event, buildingOnPhases: onPhases(event, load) });
       if (before === undefined || !isSameReport(before, event)) enqueue.emit(event);
+      setSources({ context, enqueue }, putSource(sources, besideBuilding(event, load)));
     }),
     countImport: enqueueActions(({ context, event }) => {
       if (event.type !== 'import.due' && event.type !== 'decision.due') return;
@@ -282,12 +319,9 @@ export const locationMachine = setup({
       const load = siteMeter?.getSnapshot().context.load;
       billedWindow?.note(siteImportOf(supervisor, load, building, event), event.now);
     }),
-    followPeakShaving: enqueueActions(({ context, event, enqueue }) => {
-      if (context.billedWindow === undefined || !('now' in event)) return;
-      const source = peakShavingAt(context.billedWindow, context, event.now);
-      const before = context.sources.find(({ name }) => name === source.name)?.current;
-      enqueue.assign({ sources: putSource(context.sources, source) });
-      if (source.current?.limitKw !== before?.limitKw) enqueue.emit({ type: 'peakShaving.changed' });
+    followPeakShaving: enqueueActions(({ event, ...args }) => {
+      if (event.type !== 'import.due' && event.type !== 'decision.due') return;
+      setSources(args, sourcesByPeakShaving(args, args.context.sources, event.now));
     }),
     forwardToSiteMeter: enqueueActions(({ context, event, enqueue }) => {
       if (event.type === 'siteMeter.event' && context.siteMeter !== undefined)
@@ -300,31 +334,27 @@ export const locationMachine = setup({
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'permanentLimit.set') enqueue.assign({ permanentLimitKw: event.limitKw });
     }),
-    setClusterShare: enqueueActions(({ context: { sources }, event, enqueue }) => {
+    setClusterShare: enqueueActions(({ event, ...args }) => {
       if (event.type !== 'clusterShare.set') return;
       const { clusterId, share } = event;
-      enqueue.assign({
-        sources:
-          share === undefined
-            ? dropSource(sources, clusterShareName(clusterId))
-            : putSource(sources, clusterShare(clusterId, share)),
-      });
+      const { sources } = args.context;
+      setSources(
+        args,
+        share === undefined
+          ? dropSource(sources, clusterShareName(clusterId))
+          : putSource(sources, clusterShare(clusterId, share)),
+      );
     }),
-    // Timed sources change at boundaries, as profiles do.
-    followProfiles: enqueueActions(({ context, event, enqueue }) => {
-      if (!('now' in event)) return;
-      const { sources, stack, permanentLimitKw } = context;
-      const own = ownLimits({ stack, activeProfile: activeProfileOf(context), permanentLimitKw });
-      enqueue.assign({ sources: sourcesAt(putSource(sources, own), event.now) });
+    followProfiles: enqueueActions(({ event, ...args }) => {
+      if ('now' in event) setSources(args, sourcesByProfiles(args.context, event.now));
     }),
-    recomputeLimit: enqueueActions(({ context, enqueue }) => {
-      const limit = limitInForce(context.sources);
-      enqueue.assign({ limit });
-      const { effectiveLimitKw, limitKw } = limit;
-      if (effectiveLimitKw !== context.limit.effectiveLimitKw)
-        enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
-      if (limitKw !== context.limit.limitKw) enqueue.emit({ type: 'limitInForce.changed', limitKw });
+    followTime: enqueueActions(({ event, ...args }) => {
+      if (event.type !== 'boundary.reached') return;
+      setSources(args, sourcesByPeakShaving(args, sourcesByProfiles(args.context, event.now), event.now));
     }),
+    followOperator: enqueueActions(({ context, enqueue }) =>
+      setSources({ context, enqueue }, context.sources),
+    ),
     declareNeed: enqueueActions(({ context: { supervisor }, event, enqueue }) => {
       if (event.type !== 'need.declared') return;
       const { key, source, need } = event;
@@ -357,6 +387,9 @@ export const locationMachine = setup({
       if (event.type === 'connector.locked' || event.type === 'connector.unlocked') enqueue.emit(event);
       if (event.type === 'operator.changed') enqueue.emit(event);
     }),
+  },
+  guards: {
+    isAverageLimited: ({ context }) => context.billedWindow !== undefined,
   },
 }).createMachine({
   id: 'location',
@@ -394,22 +427,23 @@ export const locationMachine = setup({
     };
   },
   on: {
-    'profile.submitted': { actions: ['holdSubmitted', 'followProfiles', 'recomputeLimit'] },
-    'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles', 'recomputeLimit'] },
-    'permanentLimit.set': { actions: ['setPermanentLimit', 'followProfiles', 'recomputeLimit'] },
-    'boundary.reached': {
-      actions: ['notifyProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
-    },
-    'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
+    'profile.submitted': { actions: ['holdSubmitted', 'followProfiles'] },
+    'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles'] },
+    'permanentLimit.set': { actions: ['setPermanentLimit', 'followProfiles'] },
+    'boundary.reached': { actions: ['notifyProfiles', 'followTime', 'passBoundaryOn'] },
+    'clusterShare.set': { actions: 'setClusterShare' },
     'need.declared': { actions: 'declareNeed' },
     'connector.event': { actions: 'forwardToConnector' },
     'operator.event': { actions: 'forwardToOperator' },
-    'operator.changed': { actions: ['passOn', 'recomputeLimit'] },
+    'operator.changed': { actions: ['passOn', 'followOperator'] },
     'siteMeter.event': { actions: 'forwardToSiteMeter' },
-    'siteMeter.changed': { actions: ['followSiteMeter', 'recomputeLimit'] },
-    'import.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit'] },
+    'siteMeter.changed': { actions: 'followSiteMeter' },
+    'import.due': { actions: ['countImport', 'followPeakShaving'] },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
-    'decision.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit', 'decide'] },
+    'decision.due': [
+      { guard: 'isAverageLimited', actions: ['countImport', 'followPeakShaving', 'decide'] },
+      { actions: 'decide' },
+    ],
   },
 });

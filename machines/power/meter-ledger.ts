@@ -28,6 +28,8 @@ export interface MeterReading {
   readonly isEndOpen?: boolean | undefined;
   /** New whenever a car is plugged in. */
   readonly session?: string | undefined;
+  /** Identifier that authorized the session. */
+  readonly idTag?: string | undefined;
   /** The charger declares the need of its car; omitted if the last declaration counts further. */
   readonly need?: SessionNeed | undefined;
 }

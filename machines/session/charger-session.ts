@@ -230,6 +230,11 @@ export class ChargerSession<Id extends string = string> {
     this.#at(evse)?.receivedTransaction(transaction, nowMs);
   }
 
+  /** The charger names the identifier that authorized the transaction there. */
+  receivedIdTag(evse: number, idTag: string): void {
+    this.#at(evse)?.receivedIdTag(idTag);
+  }
+
   /** The car declared its needs (OCPP 2.0.1, `NotifyEVChargingNeeds`). They end when the car leaves. */
   receivedNeeds(evse: number, report: CarReport, nowMs: number): void {
     this.received(nowMs);

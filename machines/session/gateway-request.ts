@@ -153,6 +153,7 @@ export interface MeterBody {
   readonly leaseLeftS?: number;
   readonly isEndOpen?: boolean;
   readonly chargingPreferences?: ReportedNeeds;
+  readonly idTag?: string;
 }
 
 export interface AckBody {

@@ -25,6 +25,8 @@ const APART_MS = 1_000;
 const FRESH_HEARTBEATS = 2.5;
 /** A charging connector sends values within this many heartbeats. */
 const REPORTED_HEARTBEATS = 1.25;
+/** As in the MQTT contract. */
+const LONGEST_ID_TAG = 255;
 /** A charger may withdraw `Available` during a running transaction for this long. */
 const TAKEN_BACK_MS = 3_000;
 /** A phase with less current is not in use. */
@@ -69,6 +71,8 @@ export class SessionConnector {
   #free: { readonly freeAtOwnMs: number; readonly countsAtMs: number } | undefined;
   #values: MeteredValues | undefined;
   #needs: ReportedNeeds | undefined;
+  /** Identifier that authorized the running transaction, or the last one. */
+  #idTag: string | undefined;
   /** State of charge that the next meter value reports; undefined after that, because it changes. */
   #reportedSocPercent: number | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
@@ -181,6 +185,12 @@ export class SessionConnector {
     this.noteChange();
   }
 
+  receivedIdTag(idTag: string): void {
+    if (idTag === '' || idTag.length > LONGEST_ID_TAG || idTag === this.#idTag) return;
+    this.#idTag = idTag;
+    this.noteChange();
+  }
+
   receivedValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
       this.#goOn(values.transaction);
@@ -261,6 +271,7 @@ export class SessionConnector {
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
       ...(this.#needs === undefined || this.#isIdle ? {} : { chargingPreferences: this.#needs }),
+      ...(this.#idTag === undefined || this.#isIdle ? {} : { idTag: this.#idTag }),
     };
   }
 
@@ -299,6 +310,7 @@ export class SessionConnector {
     if (WITHOUT_A_CAR.includes(status)) {
       this.#carVoltage.forget();
       this.#needs = undefined;
+      this.#idTag = undefined;
       this.#reportedSocPercent = undefined;
     }
     this.noteChange();

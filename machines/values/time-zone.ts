@@ -18,6 +18,10 @@ export class TimeZone {
     this.#format = format;
   }
 
+  static get utc(): TimeZone {
+    return TimeZone.named('UTC') ?? new TimeZone(formatOf('UTC'));
+  }
+
   /** The zone with that name, such as Europe/Berlin; undefined if there is none. */
   static named(name: string): TimeZone | undefined {
     // Some releases of Node accept an offset as a zone, others do not.
@@ -25,9 +29,7 @@ export class TimeZone {
     const known = KNOWN.get(name.toLowerCase());
     if (known !== undefined) return known;
     try {
-      const zone = new TimeZone(
-        new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset', hourCycle: 'h23' }),
-      );
+      const zone = new TimeZone(formatOf(name));
       KNOWN.set(name.toLowerCase(), zone);
       return zone;
     } catch (error) {
@@ -54,10 +56,21 @@ export class TimeZone {
     return atMs + this.#offsetAt(atMs);
   }
 
+  /** The begin of the day of an instant, and the same midnight as if it were UTC. */
+  dayAt(atMs: EpochMs): { readonly startsAtMs: EpochMs; readonly midnightMs: number } {
+    const midnightMs = Math.floor(this.wallMsAt(atMs) / DAY_MS) * DAY_MS;
+    return { startsAtMs: this.instantsAt(midnightMs)[0], midnightMs };
+  }
+
   #offsetAt(atMs: EpochMs): number {
     const [, sign, ...parts] = OFFSET.exec(this.#format.format(atMs)) ?? [];
     const [hours = 0, minutes = 0, seconds = 0] = parts.map((part) => Number(part ?? 0));
     const ms = 1000 * (3600 * hours + 60 * minutes + seconds);
     return sign === '-' ? -ms : ms;
   }
+}
+
+/** @throws RangeError if there is no such zone */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset', hourCycle: 'h23' });
 }

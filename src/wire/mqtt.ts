@@ -48,6 +48,14 @@ export const meterSchema = z.object({
     .describe(
       'New whenever a car is plugged in, and never used again, such as a UUID; left out without a car.',
     ),
+  idTag: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe(
+      'Identifier that authorized the session, such as an RFID card. The last one of a session counts.',
+    ),
   // Never below 0: one faulty charger would hide the power of the others.
   powerW: powerWSchema.describe('Power drawn now, W; of a DC connector, W at the car.'),
   currentA: z

@@ -107,6 +107,25 @@ describe('A plan of a location', () => {
   });
 });
 
+describe('A plan of the policy energy', () => {
+  it('keeps a car that charges before one with a little less time, as the policy does', async () => {
+    await start(14, 'energy');
+    const atMs = rig.clock.nowMs();
+    await declare(1, atMs + 3 * HOUR_MS, 20);
+    await declare(2, atMs + 20 * HOUR_MS, 20);
+    const hasMost = () => rig.charger('yard-1').heldA() > rig.charger('yard-2').heldA();
+    await rig.until('the first car has most', hasMost, 300);
+    await declare(2, atMs + 2.8 * HOUR_MS, 20);
+    await rig.pass(120, 10);
+    expect(hasMost()).toBe(true);
+    const { departures } = await plan();
+    const [later, sooner] = ['yard-1', 'yard-2'].map(
+      (charger) => departures.find(({ controllerUuid }) => controllerUuid === charger)?.powerKw[0] ?? 0,
+    );
+    expect(later).toBeGreaterThan(sooner ?? 0);
+  });
+});
+
 describe('The policy onTime', () => {
   it('serves another car once a limit ahead leaves too little for the largest need', async () => {
     await start(11, 'onTime');

@@ -1,5 +1,6 @@
 // Conditions under which a grant may still leave after it was pending persistence.
 import { beforeEach, expect, it } from 'vitest';
+import { Ledger } from '../../machines/ledger/ledger.js';
 import type { Connector } from '../../machines/power/connector.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -68,6 +69,18 @@ it('prolongs the limit in force, with or without capacity, until that has ended'
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
 });
 
+it('never leaves once its own lease is over, because nothing is reserved for it, whatever the charger reports then', () => {
+  const decided = prolonged();
+  const overAtMs = OVER_AT_MS + 50_000;
+  expect(fitsStill(decided, supervisor, overAtMs - 1)).toBe(true);
+  expect(fitsStill(decided, supervisor, overAtMs)).toBe(false);
+  supervisor.ledger.release(overAtMs);
+  for (const lease of ['none', 'receipt', 'heartbeat'] as const) {
+    charging.account.describe({ lease }, overAtMs);
+    expect(fitsStill(decided, supervisor, overAtMs)).toBe(false);
+  }
+});
+
 it('needs room after that, but for the minimum of a lock', () => {
   const decided = prolonged();
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
@@ -116,4 +129,22 @@ it('leaves the next heartbeat its answer, where it is withdrawn', () => {
   if (raise !== undefined) supervisor.withdraw(raise, 19_500);
   beat(3, 20_000);
   expect(supervisor.renew(charging, 20_000)?.grant).toMatchObject({ limitTenthsA: sentTenthsA, ref: 3 });
+});
+
+it('has the lease of the limit before it end too, once the charger reports that it counts from its heartbeats', () => {
+  const ledger = new Ledger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
+  const account = ledger.add('a', {
+    maxTenthsA: 320,
+    failsafeTenthsA: 0,
+    milliwattsPerTenth: 69_000,
+    lease: 'receipt',
+    keepsThen: true,
+  });
+  const given = { thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W };
+  account.grant({ ...given, limitTenthsA: 60 });
+  account.grant({ ...given, limitTenthsA: 100, isWaiting: true });
+  account.describe({ lease: 'heartbeat', keepsThen: true }, 20_000);
+  expect(account.lastingTenthsA).toBe(60);
+  ledger.release(OVER_AT_MS);
+  expect(account.lastingTenthsA).toBe(0);
 });

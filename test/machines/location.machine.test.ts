@@ -197,12 +197,13 @@ describe('A location', () => {
     run([{ type: 'need.declared', key: KEY, source: 'api', need: { priority: 1 } }], {
       inspect: watch.inspect,
     });
-    run([{ type: 'import.due', now: 200, nowMs: 200 }], {
-      inspect: watch.inspect,
-      from: { billedWindow: newWindow() },
-    });
+    const dueAt200: readonly LocationEvent[] = [
+      { type: 'import.due', now: 200, nowMs: 200 },
+      { type: 'decision.due', now: 200, nowMs: 200 },
+    ];
+    run(dueAt200, { inspect: watch.inspect, from: { billedWindow: newWindow() } });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(15);
+    expect(watch.count).toBe(16);
   });
 });
 

@@ -53,10 +53,14 @@ const READS = [
   '/alarms',
 ];
 
+function instantAt(minute: number): string {
+  return toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
+}
+
 /** Submits a profile for the minutes from `from` to `to`. */
 function submit(path: string, priority: number, limitKw: number, from: number, to: number): Deed {
-  const at = (minute: number) => toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
-  return call('POST', `${path}/schedules`, { priority, limitKw, startTime: at(from), endTime: at(to) });
+  const window = { startTime: instantAt(from), endTime: instantAt(to) };
+  return call('POST', `${path}/schedules`, { priority, limitKw, ...window });
 }
 
 /** Reads the state of the quay's connectors every second. */
@@ -115,7 +119,8 @@ const DEEDS: Story['deeds'] = [
   [2, submit(Q1, 1, 11, 3, 8)],
   [2, submit(Q1, 2, 7, 4, 6)],
   [2.5, submit(P1, 0, 9, 3, 20)],
-  [2.5, call('PUT', `${Q1}/session`, { energyNeedKwh: 12, priority: 3 })],
+  // It cannot have so much by then, which opens an alarm.
+  [2.5, call('PUT', `${Q1}/session`, { energyNeedKwh: 12, priority: 3, departureTime: instantAt(25) })],
   [3.5, call('PUT', `${QUAY}/limit`, { limitKw: 30 })],
   [5.5, call('DELETE', `${ORGANIZATION}/schedules/2`)],
   [6.5, submit(QUAY, 3, 18, 6.5, 16)],

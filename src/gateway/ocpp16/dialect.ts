@@ -281,9 +281,10 @@ export class Ocpp16Events implements OcppEvents {
       const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
       this.#calls.booted([chargePointVendor, chargePointModel, firmwareVersion], answer);
     } else if (method === 'StartTransaction') {
-      const { connectorId } = read(startTransactionSchema, params);
-      const { transactionId } = read(startedSchema, answer);
+      const { connectorId, idTag } = read(startTransactionSchema, params);
+      const { transactionId, idTagInfo } = read(startedSchema, answer);
       session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
+      if (idTagInfo?.status === 'Accepted') session.receivedIdTag(connectorId, idTag);
     }
     if (WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
     return method === 'Heartbeat' ? this.#calls.tellTime(answer) : answer;

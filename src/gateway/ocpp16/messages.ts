@@ -56,7 +56,10 @@ export const startTransactionSchema = z.object({
   timestamp: instant,
 });
 /** The answer to `StartTransaction`. */
-export const startedSchema = z.object({ transactionId: z.number().int() });
+export const startedSchema = z.object({
+  transactionId: z.number().int(),
+  idTagInfo: z.object({ status: z.string() }).optional().catch(undefined),
+});
 export const stopTransactionSchema = z.object({
   transactionId: z.number().int(),
   idTag: text.optional(),

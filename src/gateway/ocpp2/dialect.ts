@@ -60,6 +60,7 @@ import {
   setProfileSchema,
   setVariablesSchema,
   statusSchema,
+  tokenAnswerSchema,
   transactionEventSchema,
   updateScheduleSchema,
   usePrioritySchema,
@@ -409,6 +410,7 @@ export class Ocpp201Events implements OcppEvents {
   /** Applies a call together with its answer. @returns the answer to send. @throws UnusableMessage, ForwardedError */
   async answered(method: string, params: unknown, answer: object): Promise<object> {
     if (method === 'Heartbeat') return this.#calls.tellTime(answer);
+    if (method === 'TransactionEvent') this.#authorized(params, answer);
     if (method !== 'BootNotification') return answer;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
     this.#calls.booted([vendorName, model, firmwareVersion], answer);
@@ -436,6 +438,16 @@ export class Ocpp201Events implements OcppEvents {
       default:
         return this.#calls.answer(method, params);
     }
+  }
+
+  /** A token that ends a transaction may be another one than the token that began it. */
+  #authorized(params: unknown, answer: object): void {
+    const { idToken } = read(eventTokenSchema, params);
+    const { eventType, transactionInfo, evse } = read(transactionEventSchema, params);
+    if (idToken === undefined || eventType === 'Ended') return;
+    if (read(tokenAnswerSchema, answer).idTokenInfo?.status !== 'Accepted') return;
+    const evseId = evse?.id ?? this.#placeOf(transactionInfo.transactionId);
+    if (evseId !== undefined) this.#parts.session.receivedIdTag(evseId, idToken.idToken);
   }
 
   #transaction(params: unknown, nowMs: number): void {

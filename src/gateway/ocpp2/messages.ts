@@ -83,8 +83,10 @@ export const chargingNeedsSchema = z.object({
 });
 export type ChargingNeeds = z.output<typeof chargingNeedsSchema>['chargingNeeds'];
 
-/** The token that began or ended the transaction, for the answer. */
+/** The token that began or ended the transaction. */
 export const eventTokenSchema = z.object({ idToken: z.object({ idToken: text }).optional() });
+/** The answer to a `TransactionEvent` with a token. */
+export const tokenAnswerSchema = z.object({ idTokenInfo: z.object({ status: z.string() }).optional() });
 export const authorizeSchema = z.object({ idToken: z.object({ idToken: text }) });
 
 /** Answer of a charger to the calls that have only a status as answer. */
