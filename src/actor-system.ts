@@ -25,7 +25,9 @@ import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
+import { ChargerWatch } from './features/chargers/charger-watch.js';
 import { DepartureWatch } from './features/departures/plan.js';
+import { EnergyRetention } from './features/energy/energy.js';
 import { isEvent } from './features/event-log.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SessionBook } from './features/sessions/sessions.js';
@@ -70,10 +72,21 @@ interface ActorSystemOptions {
   readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
   readonly powerRetentionDays: number;
+  readonly energyRetentionDays: number;
+  /** Shortest loss of a charger in the event log. */
+  readonly chargerOfflineMs: number;
   /** Replaces the policies of all locations; the simulator alone has one. */
   readonly policy?: Policy | undefined;
   /** Another service claimed the database; this one must end. */
   onTakenOver(): void;
+  /** Called after each change that may have an event; without a tenant, any may have changed. */
+  readonly onChange?: (tenantUuid?: TenantUuid) => void;
+  /** Called after each change of the tenant's webhooks, and of their dead letters. */
+  readonly onWebhooks?: (tenantUuid: TenantUuid) => void;
+  /** The rule that the URL of a webhook breaks. A replay leaves it out: the recorded answers are known. */
+  readonly urlProblem?: (url: string) => string | undefined;
+  /** The service has a mail server. A replay leaves it out, too. */
+  readonly isMailOn?: boolean;
   /** Called with all credentials, at the start and after each change. */
   onCredentials(credentials: CredentialSet): void;
 }
@@ -95,21 +108,25 @@ class LiveActorSystem implements ActorSystem {
   readonly #directory: Directory;
   readonly #events: ReturnType<typeof createEventStream>;
   readonly #bookkeeping: BatchedWrites;
+  #operatorChanges = 0;
   readonly #overload: Overload;
   readonly #enforcement: Enforcement;
   readonly #follower: RowChangeWatcher;
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
   readonly #sessions: SessionBook;
+  readonly #energyRetention: EnergyRetention;
   readonly #departures: DepartureWatch;
+  readonly #chargers: ChargerWatch;
   readonly #housekeeping: LivenessSweep;
   readonly #changes: ChangeSignal;
+  readonly #alarms: OpenAlarms;
   #stopMeasuring = () => {};
 
   constructor(options: ActorSystemOptions) {
     const { clock, log, newId } = options;
-    this.#changes = new ChangeSignal(clock);
-    const store = ringing(options.store, this.#changes);
+    this.#changes = new ChangeSignal(clock, options.onChange ?? (() => {}));
+    const store = ringing(options.store, this.#changes, options.onWebhooks);
     this.#options = { ...options, store };
     this.#scheduler = new Scheduler(clock, 'wall');
     this.#directory = new Directory(clock, this.#scheduler);
@@ -122,8 +139,15 @@ class LiveActorSystem implements ActorSystem {
     });
     this.#overload = new Overload((state) => sendToOverload(options, state));
     const alarms = this.#createAlarms();
+    this.#alarms = alarms;
     this.#enforcement = this.#createEnforcement(alarms);
     this.#departures = new DepartureWatch({ clock, log, directory: this.#directory, alarms });
+    this.#chargers = new ChargerWatch({
+      clock,
+      directory: this.#directory,
+      bookkeeping: this.#bookkeeping,
+      offlineAfterMs: options.chargerOfflineMs,
+    });
     this.#directory.listen(this.#directoryListener());
     this.#follower = new RowChangeWatcher({ clock, store, log });
     const assembly = this.#createAssembly();
@@ -135,6 +159,12 @@ class LiveActorSystem implements ActorSystem {
       bookkeeping: this.#bookkeeping,
       store,
       retentionDays: options.powerRetentionDays,
+    });
+    this.#energyRetention = new EnergyRetention({
+      clock,
+      log,
+      store,
+      retentionDays: options.energyRetentionDays,
     });
     this.#housekeeping = new LivenessSweep({
       ...options,
@@ -151,9 +181,12 @@ class LiveActorSystem implements ActorSystem {
       store: { append: this.#append },
       read: store.read,
       directory: this.#directory,
+      alarms,
       assembly,
       clusterQueue: createEntityQueue(),
       newId,
+      urlProblem: options.urlProblem ?? (() => undefined),
+      isMailOn: options.isMailOn ?? true,
       changes: this.#changes,
     };
     this.application = {
@@ -197,8 +230,10 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler.start(this.#schedulerListener());
     this.#enforcement.start();
     this.#powerHistory.start();
+    this.#energyRetention.start();
     this.#sessions.start();
     this.#departures.start();
+    this.#chargers.start();
     this.#stopMeasuring = measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#housekeeping.start();
   }
@@ -207,10 +242,13 @@ class LiveActorSystem implements ActorSystem {
     await this.#follower.stop();
     this.#scheduler.stop();
     this.#enforcement.stop();
+    this.#alarms.stop();
     this.#housekeeping.stop();
     this.#powerHistory.stop();
+    this.#energyRetention.stop();
     this.#sessions.stop();
     this.#departures.stop();
+    this.#chargers.stop();
     // They belong to another node now: two nodes would count each of them twice.
     this.#stopMeasuring();
     await this.#bookkeeping.stop();
@@ -287,7 +325,7 @@ class LiveActorSystem implements ActorSystem {
     const { locationId } = entity.record;
     this.#options.log.info({ tenantUuid, locationId, ...standing }, "the grid operator's limit changed");
     const event = { ...standing, locationId, recordedAtMs: this.#options.clock.nowMs() };
-    this.#bookkeeping.write(tenantUuid, { kind: 'operator.put', event });
+    this.#bookkeeping.write(tenantUuid, { kind: 'operator.put', event, nth: this.#operatorChanges++ });
   }
 
   #schedulerListener(): SchedulerListener<TimedEntity> {
@@ -320,14 +358,21 @@ class LiveActorSystem implements ActorSystem {
         this.#enforcement.stop();
         onTakenOver();
       },
-      onCredentials,
+      onCredentials: (credentials) => {
+        onCredentials(credentials);
+        this.#changes.ringAll();
+      },
       onTenant: (tenantUuid, state) => {
+        this.#changes.ring(tenantUuid);
         const isNew = this.#directory.tenants.get(tenantUuid) === undefined;
         this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
         const tenant = this.#directory.tenants.get(tenantUuid);
         // For a tenant that is new to this process, the stored open alarms
         // are loaded. Later ones are in memory already.
-        if (isNew && tenant !== undefined) this.#enforcement.openAlarms(tenant, state.openAlarms);
+        if (isNew && tenant !== undefined) {
+          this.#enforcement.openAlarms(tenant, state);
+          this.#chargers.restore(tenantUuid, state.offlineChargers);
+        }
         this.#housekeeping.syncNew(tenant);
       },
     };
@@ -338,8 +383,12 @@ class LiveActorSystem implements ActorSystem {
   }
 }
 
-/** The same store; its events wake the requests that wait for them. */
-function ringing(store: Store, changes: ChangeSignal): Store {
+/** The same store; its events wake the requests that wait for them, and its changes of webhooks their deliveries. */
+function ringing(
+  store: Store,
+  changes: ChangeSignal,
+  onWebhooks: ActorSystemOptions['onWebhooks'] = () => {},
+): Store {
   return {
     ...store,
     async append(tenantUuid, written, by) {
@@ -348,10 +397,13 @@ function ringing(store: Store, changes: ChangeSignal): Store {
       } finally {
         // After a failure, too: the changes may be on disk.
         if (written.some(isEvent)) changes.ring(tenantUuid);
+        if (written.some(({ kind }) => OF_WEBHOOKS.has(kind))) onWebhooks(tenantUuid);
       }
     },
   };
 }
+
+const OF_WEBHOOKS: ReadonlySet<string> = new Set(['webhook.put', 'webhook.delete', 'webhook.replay']);
 
 /** Logs effects of actors at level debug. */
 function logEffect(log: Log, { entity, effect }: Effect): void {

@@ -19,6 +19,8 @@ interface Together {
   readonly httpHost: string;
   readonly heartbeatS: number;
   readonly leaseTtlS: number;
+  readonly smtpUrl: string | undefined;
+  readonly mailFrom: string | undefined;
 }
 
 /** The first broken constraint, with the names of the variables; undefined without one. */
@@ -55,6 +57,8 @@ function ofPairs({
   mqttCa,
   busUrl,
   busCa,
+  smtpUrl,
+  mailFrom,
 }: Together): string | undefined {
   const needed = [
     ['TLS_CERT', tlsCert, 'TLS_KEY', tlsKey],
@@ -62,6 +66,8 @@ function ofPairs({
     ['TLS_CLIENT_CA', tlsClientCa, 'TLS_CERT', tlsCert],
     ['MQTT_CA', mqttCa, 'MQTT_URL', mqttUrl],
     ['BUS_CA', busCa, 'BUS_URL', busUrl],
+    ['SMTP_URL', smtpUrl, 'MAIL_FROM', mailFrom],
+    ['MAIL_FROM', mailFrom, 'SMTP_URL', smtpUrl],
   ] as const;
   for (const [name, value, other, otherValue] of needed)
     if (value !== undefined && otherValue === undefined)

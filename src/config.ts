@@ -127,7 +127,44 @@ export const SETTINGS = {
   powerRetentionDays: setting(
     'POWER_RETENTION_DAYS',
     positive.default(90),
-    'days that measured power is kept, a row per location and minute; else only events are deleted, after a year',
+    'days that measured power is kept, a row per location and minute; events are deleted after a year',
+  ),
+  energyRetentionDays: setting(
+    'ENERGY_RETENTION_DAYS',
+    positive.default(3650),
+    'days that energy is kept, a row per connector and day',
+  ),
+  chargerOfflineS: setting(
+    'CHARGER_OFFLINE_S',
+    positive.default(240),
+    'seconds without a message after which the event log has a charger as offline; alarms come at once',
+  ),
+  webhookPrivate: setting(
+    'WEBHOOK_PRIVATE',
+    z.stringbool().default(false),
+    'true: webhooks may lead to private addresses, and use http',
+  ),
+  smtpUrl: {
+    ...setting(
+      'SMTP_URL',
+      z
+        .string()
+        .refine(
+          (text) => URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol),
+          'must be smtp://… or smtps://…',
+        )
+        .optional(),
+      'mail server of mail subscriptions, e.g. smtp://user:secret@host:587; without it no mail is sent',
+    ),
+    isSecret: true,
+  },
+  mailFrom: setting(
+    'MAIL_FROM',
+    z
+      .string()
+      .regex(/^[^\s<>@,;:"]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'must be one address such as headroom@example.com')
+      .optional(),
+    'sender of mails, such as headroom@example.com',
   ),
   httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(500_000), 'largest request body, bytes'),
   httpHeaderTimeoutS: setting(

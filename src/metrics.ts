@@ -266,6 +266,12 @@ function siteMetrics(registers: Registry[], measures: Measures) {
       labelNames: ['kind'],
       registers,
     }),
+    webhookDeliveries: new Counter({
+      name: 'headroom_webhook_deliveries_total',
+      help: 'Events of webhooks, by result: delivered, failed (they are sent again), dead.',
+      labelNames: ['result'],
+      registers,
+    }),
     openAlarms: new Gauge({
       name: 'headroom_open_alarms',
       help: 'Open alarms, by kind.',

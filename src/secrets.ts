@@ -1,6 +1,7 @@
 // Secrets of API keys, OAuth clients and chargers: generated here, shown once, stored only as hashes.
 import {
   createHash,
+  createHmac,
   randomBytes,
   type ScryptOptions,
   scrypt as scryptWithCallback,
@@ -195,4 +196,18 @@ export function withoutSecrets(text: string): string {
 /** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
 export function credentialRef({ kind, id }: { readonly kind: string; readonly id: string }): string {
   return `${kind}:${id}`;
+}
+
+const WEBHOOK_PREFIX = 'whsec_';
+const WEBHOOK_SECRET_BYTES = 32;
+
+/** A secret as Standard Webhooks writes it. */
+export function generateWebhookSecret(): string {
+  return `${WEBHOOK_PREFIX}${randomBytes(WEBHOOK_SECRET_BYTES).toString('base64')}`;
+}
+
+/** The symmetric signature of Standard Webhooks. */
+export function signWebhook(secret: string, content: string): string {
+  const key = Buffer.from(secret.slice(WEBHOOK_PREFIX.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
 }

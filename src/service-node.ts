@@ -1,6 +1,7 @@
 // A node: it runs the shards of the database that it owns, and forwards requests for other shards. For a node that
 // stands by, and for one without others, the whole database is one shard.
 import type { RequestListener } from 'node:http';
+import type { TenantUuid } from '../machines/values/ids.js';
 import type { Shard } from '../machines/values/shards.js';
 import type { ActorSystem } from './actor-system.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
@@ -19,7 +20,7 @@ import { ShardMembership } from './nodes/shard-membership.js';
 import { type Running, Standby } from './nodes/standby.js';
 import { within } from './nodes/within.js';
 import type { SharedDatabase } from './ports/shared-database.js';
-import { StoreUnavailableError } from './ports/store.js';
+import { type Store, StoreUnavailableError } from './ports/store.js';
 import { loadBus, Term, type TermOptions, timingOf } from './term.js';
 import { VERSION } from './version.js';
 
@@ -86,7 +87,7 @@ export class ServiceNode {
     this.#tenantCredentials = new TenantCredentials({
       clock,
       log,
-      storeOf: (tenantUuid) => database.shard(database.shardOf(tenantUuid)),
+      storeOf: this.#storeOf,
       apply: (change) => this.#credentials.apply(change),
       lastUsedAtMs: (kind, id) => this.#uses.lastUsedAtMs(kind, id),
     });
@@ -173,6 +174,7 @@ export class ServiceNode {
       ...(this.#standsBy && { forwardElsewhere: this.#forwardElsewhere }),
       credentials: this.#credentials,
       tenantCredentials: this.#tenantCredentials,
+      storeOf: this.#storeOf,
       credentialUses: this.#uses,
       areReadsRefused: this.#areReadsRefused,
       version: VERSION,
@@ -181,6 +183,11 @@ export class ServiceNode {
       ...(forwarding !== undefined && { isStopping: () => false }),
     });
   }
+
+  readonly #storeOf = (tenantUuid: TenantUuid): Store => {
+    const { database } = this.#options;
+    return database.shard(database.shardOf(tenantUuid));
+  };
 
   readonly #areReadsRefused = (): boolean => {
     for (const { actors } of this.#held.values()) if (actors.areReadsRefused()) return true;

@@ -1,18 +1,25 @@
 // All that a node runs while it owns a shard: actors, and the bus to the chargers.
 import { randomUUID } from 'node:crypto';
 import type { GrantTiming } from '../machines/ledger/grant.js';
+import type { TenantUuid } from '../machines/values/ids.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, variableOf } from './config.js';
+import { AnswerRetention } from './features/answers/answers.js';
+import { viewOfEvent } from './features/events/events.js';
+import { readEvents } from './features/events/rows.js';
+import { Courier } from './features/webhooks/courier.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
 import { Telemetry } from './inbound/mqtt/telemetry.js';
 import type { Metrics } from './metrics.js';
+import { createWebhookSender, urlProblemOf } from './outbound/http/webhook-sender.js';
 import { EmbeddedBroker } from './outbound/mqtt/embedded-broker.js';
 import { ExternalBroker, loadMqttClient } from './outbound/mqtt/external-broker.js';
 import { createLimitPublisher } from './outbound/mqtt/limit-publisher.js';
 import { NatsBus } from './outbound/nats/nats-bus.js';
 import { loadNatsClient } from './outbound/nats/nats-link.js';
+import { createMailSender } from './outbound/smtp/mail-sender.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
@@ -68,6 +75,9 @@ export class Term {
   readonly #logins = createMqttLogins(NO_CREDENTIALS);
   readonly #gateway: ChargerGateway;
   readonly actors: ActorSystem;
+  readonly #courier: Courier;
+  readonly #answers: AnswerRetention;
+  #tenants: ReadonlySet<TenantUuid> = new Set();
   #areActorsStarted = false;
   #isGatewayStarted = false;
 
@@ -75,6 +85,8 @@ export class Term {
     this.#options = options;
     this.#gateway =
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
+    this.#courier = this.#createCourier();
+    this.#answers = new AnswerRetention(options);
     this.actors = this.#createActors();
   }
 
@@ -82,6 +94,8 @@ export class Term {
   async start(): Promise<{ readonly mqttUrl: string }> {
     this.#areActorsStarted = true;
     await this.actors.start();
+    await this.#courier.start((tenantUuid) => this.#tenants.has(tenantUuid));
+    this.#answers.start();
     this.#isGatewayStarted = true;
     const { url } = await this.#gateway.start(this.actors.telemetryHandler, () => this.actors.syncChargers());
     this.actors.syncChargers();
@@ -93,6 +107,8 @@ export class Term {
   }
 
   async stop(): Promise<void> {
+    this.#answers.stop();
+    await this.#courier.stop();
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
     if (this.#areActorsStarted) await this.#quietly(() => this.actors.stop());
   }
@@ -155,6 +171,29 @@ export class Term {
     };
   }
 
+  /** Events leave only from the owner, so that they stay in order over a takeover. */
+  #createCourier(): Courier {
+    const { config, clock, log, metrics, store, ownershipLease } = this.#options;
+    // A receiver is a machine of its own: on a virtual clock its answers still take true time.
+    const send = createWebhookSender({ clock: systemClock, isPrivateAllowed: config.webhookPrivate });
+    const { smtpUrl: url, mailFrom: from } = config;
+    const sendMail =
+      url === undefined || from === undefined
+        ? undefined
+        : createMailSender({ url, from, clock: systemClock });
+    const away = { error: 'another node may own the events' };
+    return new Courier({
+      clock,
+      log,
+      store,
+      readEvents,
+      viewOfEvent,
+      onResult: (result) => metrics.webhookDeliveries.inc({ result }),
+      send: async (message) => (ownershipLease.isHeld() ? send(message) : away),
+      sendMail: sendMail && (async (mail) => (ownershipLease.isHeld() ? sendMail(mail) : away)),
+    });
+  }
+
   #createActors(): ActorSystem {
     const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver, isShard, onCredentials } =
       this.#options;
@@ -170,8 +209,15 @@ export class Term {
       timing: timingOf(config),
       newId: seams.newId ?? randomUUID,
       powerRetentionDays: config.powerRetentionDays,
+      energyRetentionDays: config.energyRetentionDays,
+      chargerOfflineMs: 1000 * config.chargerOfflineS,
+      urlProblem: (url) => urlProblemOf(url, config.webhookPrivate),
+      isMailOn: config.smtpUrl !== undefined,
+      onChange: (tenantUuid) => this.#courier.look(tenantUuid),
+      onWebhooks: (tenantUuid) => this.#courier.reload(tenantUuid),
       onCredentials: (set) => {
         onCredentials(set);
+        this.#tenants = new Set(set.tenants.map(({ tenantUuid }) => tenantUuid));
         this.#logins.replace(set);
         if (isShard) this.#gateway.listenTo?.(set.tenants.map(({ tenantUuid }) => tenantUuid));
       },

@@ -5,6 +5,8 @@ export interface TokenBucket {
   take(nowMs: number): boolean;
   /** Milliseconds until a token is available; 0 if one is. */
   waitMs(nowMs: number): number;
+  /** Whole tokens at hand, and milliseconds until there is one more; 0 for a full bucket. */
+  look(nowMs: number): { readonly left: number; readonly moreInMs: number };
 }
 
 /** A full bucket of `burst` tokens, refilled with `ratePerS` a second. Pass a monotonic time in milliseconds. */
@@ -31,6 +33,11 @@ export function createTokenBucket(limits: {
     waitMs(nowMs) {
       fill(nowMs);
       return tokens < 1 ? (1 - tokens) / perMs : 0;
+    },
+    look(nowMs) {
+      fill(nowMs);
+      const left = Math.floor(tokens);
+      return { left, moreInMs: left >= limits.burst ? 0 : (left + 1 - tokens) / perMs };
     },
   };
 }

@@ -14,6 +14,16 @@ describe('a token bucket', () => {
     expect(bucket.take(1_200)).toBe(false);
   });
 
+  it('reports its whole tokens, and the time until it has one more', () => {
+    const bucket = createTokenBucket({ ratePerS: 4, burst: 2 });
+    expect(bucket.look(0)).toEqual({ left: 2, moreInMs: 0 });
+    bucket.take(0);
+    bucket.take(0);
+    expect(bucket.look(0)).toEqual({ left: 0, moreInMs: 250 });
+    expect(bucket.look(350)).toEqual({ left: 1, moreInMs: expect.closeTo(150) });
+    expect(bucket.look(500)).toEqual({ left: 2, moreInMs: 0 });
+  });
+
   it('never gives more than its burst and its rate allow', () => {
     const limits = fc.record({
       ratePerS: fc.integer({ min: 1, max: 50 }),

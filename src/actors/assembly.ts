@@ -319,6 +319,7 @@ function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActo
     clusters: new Set(),
     limitsView: undefined,
     alarms: new Map(),
+    mutes: new Map(),
     minute: new PowerMinute(),
     decidedAtMs: Number.NEGATIVE_INFINITY,
   };

@@ -11,7 +11,9 @@ import {
 } from '../../machines/values/ids.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
-import type { Store } from '../ports/store.js';
+import type { AlarmMuteRecord, AlarmRecord, Scope } from '../ports/records.js';
+import type { NewAnswer, Store } from '../ports/store.js';
+import { wrongParameter } from '../wire/plain-errors.js';
 import type { Assembly } from './assembly.js';
 import type { ClusterEntity, ConnectorEntity, Directory, LocationEntity, Tenant } from './directory.js';
 
@@ -37,6 +39,13 @@ export function createEntityQueue(): EntityQueue {
   };
 }
 
+/** The present side of operators' care for alarms; their rows are written before. */
+export interface AlarmCare {
+  acknowledge(location: LocationEntity, alarm: AlarmRecord): AlarmRecord;
+  mute(location: LocationEntity, mute: AlarmMuteRecord): void;
+  unmute(location: LocationEntity, mute: AlarmMuteRecord): void;
+}
+
 export interface Core {
   readonly clock: Clock;
   readonly log: Log;
@@ -48,10 +57,15 @@ export interface Core {
   /** Readings of the location that are too old stop counting, however late the next sweep is. */
   readonly expireReadings: (location: LocationEntity) => void;
   readonly directory: Directory;
+  readonly alarms: AlarmCare;
   readonly assembly: Assembly;
   /** One command at a time per cluster, so that its checks still hold at its write. */
   readonly clusterQueue: EntityQueue;
   readonly newId: () => string;
+  /** The rule that the URL of a webhook breaks; undefined for none. */
+  readonly urlProblem: (url: string) => string | undefined;
+  /** The service has a mail server. */
+  readonly isMailOn: boolean;
   /** Wakes requests that wait for an event of the log. */
   readonly changes: ChangeSignal;
 }
@@ -62,11 +76,14 @@ const MOST_WAITING = 100;
 /** Wakes requests that wait for a committed change of their tenant. */
 export class ChangeSignal {
   readonly #clock: Clock;
+  readonly #onRing: (tenantUuid?: TenantUuid) => void;
   readonly #tenants = new Map<TenantUuid, { seen: number; readonly waiting: Set<() => void> }>();
   #isClosed = false;
 
-  constructor(clock: Clock) {
+  /** @param onRing is called for each change; without a tenant, any may have changed */
+  constructor(clock: Clock, onRing: (tenantUuid?: TenantUuid) => void) {
     this.#clock = clock;
+    this.#onRing = onRing;
   }
 
   /** The number of changes so far: read it before the rows, so that no change is missed. */
@@ -94,8 +111,19 @@ export class ChangeSignal {
     });
   }
 
+  /** Another process may have changed something. */
+  ringAll(): void {
+    for (const tenantUuid of this.#tenants.keys()) this.#wake(tenantUuid);
+    this.#onRing();
+  }
+
   /** A change of the tenant may be on disk. */
   ring(tenantUuid: TenantUuid): void {
+    this.#wake(tenantUuid);
+    this.#onRing(tenantUuid);
+  }
+
+  #wake(tenantUuid: TenantUuid): void {
     const of = this.#of(tenantUuid);
     of.seen++;
     for (const wake of [...of.waiting]) wake();
@@ -130,13 +158,26 @@ export interface Asked<Path = Readonly<Record<string, string>>, Body = unknown, 
   readonly requestId: string;
   /** The credential of the request, as `credentialRef` writes it. */
   readonly by: string;
+  /** Of that credential. */
+  readonly scopes: readonly Scope[];
   readonly path: Path;
   /** Checked by the schema of the operation. */
   readonly body: Body;
   readonly query: Query;
   /** Advises of a shortage of power that the operation leads to; called before the answer. */
+  /** The header `If-Match`. */
+  readonly ifMatch?: string | undefined;
   readonly warn: Advise;
+  readonly keep: Keep;
 }
+
+/**
+ * The changes that record the expected answer of a request with an `Idempotency-Key`; none for another request. They
+ * belong into the commit of the operation: then no crash separates the change from its answer.
+ */
+export type Keep = (expected: () => object) => readonly NewAnswer[];
+
+export const keepNothing: Keep = () => [];
 
 /** Passes the consequences of a write to its caller. */
 export type Advise = (advice: string) => void;
@@ -194,6 +235,24 @@ export function findConnector(
     );
   directory.catchUp([connector.location]);
   return connector;
+}
+
+/**
+ * The connector that two parameters name; undefined without them.
+ * @throws DomainError INVALID_REQUEST_BODY if one is missing, or CHARGER_NOT_FOUND
+ */
+export function findConnectorAsked(
+  directory: Directory,
+  tenantUuid: TenantUuid,
+  query: { readonly controllerUuid?: string | undefined; readonly connectorId?: string | undefined },
+): ConnectorEntity | undefined {
+  const { controllerUuid, connectorId } = query;
+  if (controllerUuid === undefined && connectorId === undefined) return undefined;
+  if (controllerUuid === undefined)
+    throw wrongParameter('controllerUuid', 'is missing; name the charger of connectorId');
+  if (connectorId === undefined)
+    throw wrongParameter('connectorId', 'is missing; name a connector of controllerUuid');
+  return findConnector(directory, tenantUuid, { controllerUuid, connectorId });
 }
 
 /** @throws DomainError CLUSTER_NOT_FOUND */

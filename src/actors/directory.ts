@@ -18,6 +18,7 @@ import type { ClusterId, ConnectorAddress, LocationId, TenantUuid } from '../../
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
 import type {
+  AlarmMuteRecord,
   AlarmRecord,
   ClusterRecord,
   ConnectorRecord,
@@ -42,6 +43,8 @@ export interface LocationEntity {
   limitsView: object | undefined;
   /** Open alarms by kind and connector. Only the alarm book writes them. */
   readonly alarms: Map<string, AlarmRecord>;
+  /** Mutes by kind and connector, until their end. Only the alarm book writes them. */
+  readonly mutes: Map<string, AlarmMuteRecord>;
   /** Draw in the present minute. */
   readonly minute: PowerMinute;
   /** Last decision, on the monotonic clock. Only enforcement writes it. */
@@ -97,20 +100,22 @@ export function buildingLoadOf({ actor }: LocationEntity): BuildingLoad | undefi
 }
 
 /** The session of the connector's car, from which a restart continues it. */
-export function needsRecordOf({ record, control: { needs } }: ConnectorEntity): SessionNeedsRecord {
+export function needsRecordOf({ record, control: { needs, energy } }: ConnectorEntity): SessionNeedsRecord {
   const { controllerUuid, connectorId } = record;
-  const { declared, deliveredWh, charged, registerWh, session, arrivedAtMs, peakW, isIntegrated } = needs;
+  const { declared, deliveredWh, charged, session, idTag, arrivedAtMs, peakW, isIntegrated, times } = needs;
   return {
     controllerUuid,
     connectorId,
     declared,
     deliveredWh,
     charged,
-    registerWh,
     session,
+    idTag,
     arrivedAtMs,
     peakW,
     isIntegrated,
+    times: { chargingMs: times.chargingMs, limitedMs: { ...times.limitedMs } },
+    energy: energy.stored,
   };
 }
 

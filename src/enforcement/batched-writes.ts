@@ -23,7 +23,8 @@ export class BatchedWrites {
   readonly #store: Pick<Store, 'append'>;
   readonly #log: Log;
   readonly #rareLog: RareLog;
-  readonly #queues = new Map<TenantUuid, Change[]>();
+  /** Changes of one entry share a commit. */
+  readonly #queues = new Map<TenantUuid, (readonly Change[])[]>();
   #kept = 0;
   #draining: Promise<void> | undefined;
   #cancelStart: Cancel = () => {};
@@ -38,15 +39,20 @@ export class BatchedWrites {
     this.#rareLog = createRareLog(clock);
   }
 
-  /** The change is written after all earlier changes of the tenant. Never throws. */
-  write(tenantUuid: TenantUuid, change: Change): void {
-    if (this.#kept >= (change.kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
+  /** The database did not take the last changes. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
+  write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
+    if (this.#kept >= (changes[0].kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
     const queue = this.#queues.get(tenantUuid) ?? [];
     this.#queues.set(tenantUuid, queue);
-    queue.push(change);
-    this.#kept++;
+    queue.push(changes);
     // In a turn of its own, so that changes of one moment are written together.
-    if (this.#kept === 1) this.#startAfter(0);
+    if (this.#kept === 0) this.#startAfter(0);
+    this.#kept += changes.length;
   }
 
   /**
@@ -89,13 +95,14 @@ export class BatchedWrites {
     const queues = this.#queues;
     for (let next = queues.entries().next(); next.done !== true; next = queues.entries().next()) {
       const [tenantUuid, queue] = next.value;
-      const batch = queue.slice(0, BATCH);
+      const entries = batchOf(queue);
+      const batch = entries.flat();
       this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
       if (this.#isWaiting) {
         this.#startAfter(RETRY_AFTER_MS);
         break;
       }
-      queue.splice(0, batch.length);
+      queue.splice(0, entries.length);
       this.#kept -= batch.length;
       if (queue.length === 0) queues.delete(tenantUuid);
     }
@@ -123,4 +130,14 @@ export class BatchedWrites {
       return false;
     }
   }
+}
+
+/** The first entries of the queue, as long as they have few changes. */
+function batchOf(queue: readonly (readonly Change[])[]): readonly (readonly Change[])[] {
+  let changes = 0;
+  const end = queue.findIndex((entry, place) => {
+    changes += entry.length;
+    return place > 0 && changes > BATCH;
+  });
+  return queue.slice(0, end === -1 ? queue.length : end);
 }

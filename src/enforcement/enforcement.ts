@@ -29,7 +29,7 @@ import { Scheduler } from '../actors/scheduler.js';
 import type { Metrics, Tally } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
-import type { AlarmRecord } from '../ports/records.js';
+import type { TenantState } from '../ports/records.js';
 import type { LimitPublisher } from '../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import type { OpenAlarms } from './open-alarms.js';
@@ -200,8 +200,15 @@ export class Enforcement {
   }
 
   /** Takes alarms that were open at the end of the last service. They stay open until their cause is gone. */
-  openAlarms({ locations }: Tenant, alarms: readonly AlarmRecord[]): void {
-    for (const alarm of alarms) {
+  openAlarms(
+    { locations }: Tenant,
+    { openAlarms, alarmMutes }: Pick<TenantState, 'openAlarms' | 'alarmMutes'>,
+  ): void {
+    for (const mute of alarmMutes) {
+      const location = locations.get(mute.locationId);
+      if (location !== undefined) this.#options.alarms.restoreMute(location, mute);
+    }
+    for (const alarm of openAlarms) {
       const location = locations.get(alarm.locationId);
       if (location === undefined) continue;
       this.#options.alarms.restore(location, alarm);

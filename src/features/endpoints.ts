@@ -1,6 +1,13 @@
 // All operations of the API, in the order of the contract, then of its extensions: one list for routes and OpenAPI.
 import type { Endpoint } from '../inbound/http/endpoint.js';
-import { listAlarms, listLocationAlarms } from './alarms/alarms.js';
+import {
+  acknowledgeAlarm,
+  listAlarms,
+  listLocationAlarms,
+  listMutes,
+  muteAlarms,
+  unmuteAlarms,
+} from './alarms/alarms.js';
 import {
   createCluster,
   deleteCluster,
@@ -11,6 +18,7 @@ import {
 } from './clusters/clusters.js';
 import { deleteSession, getSession, putSession } from './departures/departures.js';
 import { getLocationPlan } from './departures/plan.js';
+import { listEnergy } from './energy/energy.js';
 import { listEvents } from './events/events.js';
 import { getLocationLive } from './live-views.js';
 import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
@@ -38,6 +46,25 @@ import {
 } from './profiles/profiles.js';
 import { listSessions } from './sessions/sessions.js';
 import { getSiteMeter, putSiteReading } from './site-meter/site-meter.js';
+import {
+  createMailSubscription,
+  deleteMailSubscription,
+  getMailSubscription,
+  listMailDeliveries,
+  listMailSubscriptions,
+  replayMails,
+  updateMailSubscription,
+} from './webhooks/mail-subscriptions.js';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listDeliveries,
+  listWebhooks,
+  replayWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from './webhooks/webhooks.js';
 
 export const ENDPOINTS: readonly Endpoint[] = [
   scheduleConnector,
@@ -62,7 +89,12 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getLocationPlan,
   listLocationAlarms,
   listAlarms,
+  acknowledgeAlarm,
+  listMutes,
+  muteAlarms,
+  unmuteAlarms,
   listSessions,
+  listEnergy,
   listEvents,
   getConnectorSchedules,
   getConnectorHistory,
@@ -78,4 +110,19 @@ export const ENDPOINTS: readonly Endpoint[] = [
   cancelLocationSchedule,
   cancelOrganizationSchedule,
   deleteSession,
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  listDeliveries,
+  replayWebhook,
+  listMailSubscriptions,
+  createMailSubscription,
+  getMailSubscription,
+  updateMailSubscription,
+  deleteMailSubscription,
+  listMailDeliveries,
+  replayMails,
 ];

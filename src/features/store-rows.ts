@@ -5,9 +5,20 @@ import { loadLocations } from '../outbound/knex/sites.js';
 import { lockTenants } from '../outbound/knex/transaction.js';
 import type { TenantState } from '../ports/records.js';
 import type { Change, ChangeOf, Submission } from '../ports/store.js';
-import { beginAlarms, changeAlarms, endAlarms, loadOpenAlarms } from './alarms/rows.js';
+import { loadMutes, writeMutes } from './alarms/mute-rows.js';
+import {
+  acknowledgeAlarms,
+  announceAlarms,
+  beginAlarms,
+  changeAlarms,
+  endAlarms,
+  loadOpenAlarms,
+} from './alarms/rows.js';
+import { writeAnswers } from './answers/rows.js';
+import { loadOfflineChargers, writeOfflineChargers } from './chargers/rows.js';
 import { loadClusters, writeClusters } from './clusters/rows.js';
 import { loadNeeds, putNeeds } from './departures/rows.js';
+import { putEnergy } from './energy/rows.js';
 import { loadReservations, putReservations } from './entitlements/rows.js';
 import { eventOf } from './event-log.js';
 import { appendEvents, type NewEvent } from './events/rows.js';
@@ -16,6 +27,7 @@ import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
 import { putPowerMinutes } from './power-history/rows.js';
 import { loadProfiles, setPermanentLimits, writeProfiles } from './profiles/rows.js';
 import { putSessions } from './sessions/rows.js';
+import { writeWebhooks } from './webhooks/rows.js';
 
 interface Writer<Kind extends Change['kind']> {
   write(trx: Knex.Transaction, changes: readonly ChangeOf<Kind>[]): Promise<void>;
@@ -35,10 +47,23 @@ const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
   'reservation.put': putReservations,
   'alarm.begin': beginAlarms,
   'alarm.change': changeAlarms,
+  'alarm.acknowledge': acknowledgeAlarms,
+  'alarm.announce': announceAlarms,
   'alarm.end': endAlarms,
+  'mute.put': writeMutes,
+  'mute.end': writeMutes,
   'operator.put': putOperatorEvents,
   'needs.put': putNeeds,
+  'energy.put': putEnergy,
   'session.put': putSessions,
+  'charger.offline': writeOfflineChargers,
+  'charger.online': writeOfflineChargers,
+  'webhook.put': writeWebhooks,
+  'webhook.delete': writeWebhooks,
+  'webhook.progress': writeWebhooks,
+  'webhook.replay': writeWebhooks,
+  'answer.put': writeAnswers,
+  'answer.change': writeAnswers,
   'billedWindow.put': putBilledWindows,
   'power.put': putPowerMinutes,
 };
@@ -67,6 +92,20 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
   await appendEvents(trx, eventsOf(submissions));
 }
 
+/**
+ * Appends events of a transaction that is not the journal's. It locks the tenant late: a long transaction would delay
+ * the journal. Nothing may be written after it that the journal locks before the tenant.
+ */
+export async function logEvents(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+  events: readonly NewEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  await lockTenants(trx, [tenantUuid]);
+  await appendEvents(trx, events);
+}
+
 /** In the order of the submissions. */
 function eventsOf(submissions: readonly Submission[]): readonly NewEvent[] {
   return submissions.flatMap(({ tenantUuid, changes, by }) =>
@@ -81,8 +120,10 @@ export async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid):
     profiles: await loadProfiles(trx, tenantUuid),
     reservations: await loadReservations(trx, tenantUuid),
     openAlarms: await loadOpenAlarms(trx, tenantUuid),
+    alarmMutes: await loadMutes(trx, tenantUuid),
     operatorEvents: await loadOperatorEvents(trx, tenantUuid),
     sessionNeeds: await loadNeeds(trx, tenantUuid),
     billedWindows: await loadBilledWindows(trx, tenantUuid),
+    offlineChargers: await loadOfflineChargers(trx, tenantUuid),
   };
 }

@@ -3,12 +3,28 @@ import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { drawnPowerShape } from '../wire/rest.js';
 import { alarmSchema } from './alarms/contract.js';
+import { eventsQuerySchema, gapSchema, loggedSchema } from './events/contract.js';
 import { fuseLiveSchema } from './live/contract.js';
 import { operatorChangeShape } from './operator-limit/contract.js';
 import { peakShavingShape } from './peak-shaving/contract.js';
 import { profileViewSchema } from './profiles/contract.js';
 import { buildingShape } from './site-meter/contract.js';
 import { closedSchema, connectorShape, eventSchema, locationShape } from './stream/contract.js';
+
+const { after, type } = eventsQuerySchema.shape;
+
+export const streamQuerySchema = z.object({
+  locationId: z.string().optional().meta({ description: 'Only events of this location.' }),
+  events: z
+    .enum(['live', 'logged'])
+    .default('live')
+    .meta({ description: '`live`: changes of the present state. `logged`: the event log, which resumes.' }),
+  after: after.unwrap().optional().meta({
+    description:
+      'With `events=logged`: events after the one with this id. The header `Last-Event-ID` comes first. Left out: from now on.',
+  }),
+  type,
+});
 
 /** `event` is the name of a server-sent event, and determines the shape of `data`. */
 export const streamEventSchema = z
@@ -74,6 +90,8 @@ export const streamEventSchema = z
       'The load of a phase of a fuse changed: at most once a second.',
       z.object({ ...locationShape, fuses: z.array(fuseLiveSchema) }),
     ),
+    loggedSchema,
+    gapSchema,
     closedSchema,
   ])
   .meta({
@@ -82,7 +100,8 @@ export const streamEventSchema = z
       'One server-sent event: `event` and `id` are its fields of these names, and `data` is its data field, which is JSON.',
   });
 
-export type StreamEvent = Exclude<z.output<typeof streamEventSchema>, { event: 'closed' }>;
+/** An event of the present state. */
+export type StreamEvent = Exclude<z.output<typeof streamEventSchema>, { event: 'logged' | 'gap' | 'closed' }>;
 
 export type StreamEventName = StreamEvent['event'];
 

@@ -11,9 +11,9 @@ import { viewOfBilledWindow } from './peak-shaving/peak-shaving.js';
 import { viewOfProfile } from './profiles/profiles.js';
 import { viewOfBuilding } from './site-meter/site-meter.js';
 import { EventStream, streamEndpoint } from './stream/stream.js';
-import { type StreamEventBody, streamEventSchema } from './stream-contract.js';
+import { type StreamEventBody, streamEventSchema, streamQuerySchema } from './stream-contract.js';
 
-export const followEvents = streamEndpoint(streamEventSchema);
+export const followEvents = streamEndpoint(streamQuerySchema, streamEventSchema);
 
 export function createEventStream(clock: Clock): EventStream<StreamEventBody> {
   return new EventStream(clock, {

@@ -34,6 +34,7 @@ export interface ProvisionedTenant extends TenantRecord {
     | 'limitRules'
     | 'policy'
     | 'departures'
+    | 'timeZone'
     | 'connection'
     | 'feeders'
   > & {
@@ -46,6 +47,8 @@ export interface ProvisionedTenant extends TenantRecord {
     readonly policy?: PolicyName;
     /** Left out without departures by weekday. */
     readonly departures?: Departures | null;
+    /** Left out for UTC. */
+    readonly timeZone?: string | null;
     /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];
@@ -119,7 +122,7 @@ export interface Administration {
   listTenants(): Promise<
     readonly (TenantRecord & { readonly locations: number; readonly connectors: number })[]
   >;
-  setFeature(tenantUuid: TenantUuid, feature: string, enabled: boolean): Promise<void>;
+  setFeature(tenantUuid: TenantUuid, feature: string, enabled: boolean, atMs: EpochMs): Promise<void>;
   addCredential(credential: NewCredential): Promise<void>;
   /** One that ended already keeps its instant. */
   endCredential(kind: CredentialKind, id: string, atMs: EpochMs): Promise<void>;

@@ -10,6 +10,7 @@ import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Departures } from '../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../machines/policy/policies.js';
 import type { EndedSession, StoredNeeds } from '../../machines/power/connector.js';
+import type { QuarterEnergy } from '../../machines/power/energy-count.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
@@ -82,6 +83,8 @@ export interface LocationRecord {
   readonly policy: PolicyName;
   /** Departures of cars that declare none; null without any. */
   readonly departures: Departures | null;
+  /** IANA name of the zone in which its days begin; null for UTC. */
+  readonly timeZone: string | null;
   /** The fuse of the physical connection; null if none is provisioned. */
   readonly connection: Connection | null;
   /** The fuses behind the connection. */
@@ -160,6 +163,34 @@ export interface AlarmRecord {
   readonly beganAtMs: EpochMs;
   /** null while it lasts. */
   readonly endedAtMs: EpochMs | null;
+  /** The last one; null before. */
+  readonly acknowledgement: AlarmAcknowledgement | null;
+  /** It began under a mute that has not ended: no webhook has received it. */
+  readonly isWithheld: boolean;
+  /** End of the mute that covers it. Rows do not have it: it follows from the mutes. */
+  readonly mutedUntilMs: EpochMs | null;
+}
+
+export interface AlarmAcknowledgement {
+  readonly atMs: EpochMs;
+  /** The credential, as `credentialRef` writes it. */
+  readonly by: string;
+  readonly note: string | null;
+}
+
+/** Alarms of a kind that begin before `untilMs` are withheld from webhooks. One of a location covers its connectors. */
+export interface AlarmMuteRecord {
+  readonly muteId: string;
+  readonly kind: AlarmKind;
+  readonly locationId: LocationId;
+  /** null, with `connectorId`, for the whole location. */
+  readonly controllerUuid: ControllerUuid | null;
+  readonly connectorId: ConnectorId | null;
+  readonly untilMs: EpochMs;
+  readonly note: string | null;
+  readonly mutedAtMs: EpochMs;
+  /** The credential, as `credentialRef` writes it. */
+  readonly mutedBy: string;
 }
 
 /** The state of the grid operator's limit from `recordedAtMs` on. */
@@ -181,16 +212,49 @@ export interface SessionRecord extends Omit<EndedSession, 'charged'> {
   readonly connectorId: ConnectorId;
 }
 
+/** Energy of a connector in some quarter-hours of a day. */
+export interface EnergyRecord {
+  readonly locationId: LocationId;
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+  /** The day in the zone of the location, as `2026-06-01`, and its begin. */
+  readonly day: string;
+  readonly startsAtMs: EpochMs;
+  readonly quarters: readonly QuarterEnergy[];
+}
+
+/** A charger that the event log has as offline. */
+export interface OfflineChargerRecord {
+  readonly controllerUuid: ControllerUuid;
+  readonly sinceMs: EpochMs;
+}
+
 /** Types of events in the log. */
 export const EVENT_TYPES = [
   'cluster.changed',
   'cluster.deleted',
   'alarm.began',
   'alarm.ended',
+  'alarm.acknowledged',
+  'alarm.muted',
+  'alarm.unmuted',
   'operatorLimit.changed',
   'session.ended',
+  'charger.offline',
+  'charger.online',
+  'provisioning.changed',
+  'credential.issued',
+  'credential.changed',
+  'credential.ended',
+  'webhook.changed',
+  'webhook.deleted',
+  'mailSubscription.changed',
+  'mailSubscription.deleted',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+export const EVENT_SOURCES = ['rest', 'commandLine', 'service'] as const;
+export type EventSource = (typeof EVENT_SOURCES)[number];
 
 /** An event of the log of a tenant. */
 export interface EventRecord {
@@ -225,10 +289,23 @@ export interface TenantState {
   readonly reservations: readonly ReservationRecord[];
   /** Alarms that have not ended. */
   readonly openAlarms: readonly AlarmRecord[];
+  /** Mutes that have not ended. */
+  readonly alarmMutes: readonly AlarmMuteRecord[];
   /** The newest state of each location that ever had an operator. */
   readonly operatorEvents: readonly OperatorEventRecord[];
   /** One for each connector that ever had a car. */
   readonly sessionNeeds: readonly SessionNeedsRecord[];
   /** One for each location with a counted import. */
   readonly billedWindows: readonly BilledWindowRecord[];
+  readonly offlineChargers: readonly OfflineChargerRecord[];
+}
+
+/** The answer to a request with an `Idempotency-Key`. */
+export interface AnswerRecord {
+  readonly keyHash: string;
+  /** Hash of the request, which must be the same for the same key. */
+  readonly requestHash: string;
+  /** The answer, encrypted: only the key of the request opens it. */
+  readonly sealed: string;
+  readonly atMs: EpochMs;
 }

@@ -7,9 +7,13 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { CredentialChange, CredentialRecord, CredentialSet, CredentialUse } from './credentials.js';
 import type { Ownership } from './ownership.js';
 import type {
+  AlarmMuteRecord,
   AlarmRecord,
+  AnswerRecord,
   BilledWindowRecord,
   ClusterRecord,
+  EnergyRecord,
+  OfflineChargerRecord,
   OperatorEventRecord,
   PowerRecord,
   ProfileTarget,
@@ -18,6 +22,7 @@ import type {
   SessionRecord,
   TenantState,
 } from './records.js';
+import type { WebhookProgress, WebhookRecord } from './webhooks.js';
 
 /** One durable change. The changes of one `append` are written all or none, in order. */
 export type Change =
@@ -48,16 +53,61 @@ export type Change =
   /** Another cause of an open alarm; no effect on an ended one. */
   | { readonly kind: 'alarm.change'; readonly alarmId: string; readonly reason: string }
   | { readonly kind: 'alarm.end'; readonly alarm: AlarmRecord }
+  | { readonly kind: 'alarm.acknowledge'; readonly alarm: AlarmRecord }
+  /** Its mute has ended: webhooks receive it now. */
+  | { readonly kind: 'alarm.announce'; readonly alarm: AlarmRecord; readonly atMs: EpochMs }
+  /** Replaces the mute of the same kind and place. */
+  | { readonly kind: 'mute.put'; readonly mute: AlarmMuteRecord }
+  /** No effect on a mute that was replaced. */
+  | { readonly kind: 'mute.end'; readonly mute: AlarmMuteRecord; readonly atMs: EpochMs }
   /** The present state of a location's grid operator limit: a row of its own, never deleted. */
-  | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
+  | {
+      readonly kind: 'operator.put';
+      readonly event: OperatorEventRecord;
+      /** Of the changes in this process: one millisecond may have two orders. A repeated write keeps it. */
+      readonly nth: number;
+    }
   /** Replaces the connector's row. */
   | { readonly kind: 'needs.put'; readonly needs: SessionNeedsRecord }
+  /** Replaces these quarter-hours of the connector, and counts their day anew. */
+  | { readonly kind: 'energy.put'; readonly energy: EnergyRecord }
   /** Replaces a session of the same connector, begin and id; none is ever deleted. */
   | { readonly kind: 'session.put'; readonly session: SessionRecord }
+  /** The charger was offline for long, and is online again. */
+  | {
+      readonly kind: 'charger.offline' | 'charger.online';
+      readonly locationId: LocationId;
+      readonly charger: OfflineChargerRecord;
+      readonly atMs: EpochMs;
+    }
+  /** `afterId` is the place in the log of a new one; undefined for the newest event. A stored one keeps its own. */
+  | { readonly kind: 'webhook.put'; readonly webhook: WebhookRecord; readonly afterId: number | undefined }
+  | {
+      readonly kind: 'webhook.delete';
+      readonly webhookId: string;
+      readonly isMail: boolean;
+      readonly atMs: EpochMs;
+    }
+  | { readonly kind: 'webhook.progress'; readonly progress: WebhookProgress }
+  /** Dead letters are sent again; null for all. */
+  | {
+      readonly kind: 'webhook.replay';
+      readonly webhookId: string;
+      readonly eventIds: readonly number[] | null;
+      readonly atMs: EpochMs;
+      readonly untilMs: EpochMs;
+    }
+  /** The answer to a request with a key. The whole commit fails with `AnsweredAlreadyError` if the key has an answer. */
+  | { readonly kind: 'answer.put'; readonly answer: AnswerRecord }
+  /** The answer as it was sent, if it differs from the expected one. */
+  | { readonly kind: 'answer.change'; readonly keyHash: string; readonly sealed: string }
   /** Replaces the location's row. */
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; a second write replaces it. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
+
+/** The answer to a request with a key, written with the change that it belongs to. */
+export type NewAnswer = Extract<Change, { readonly kind: 'answer.put' }>;
 
 /** Changes of some kinds, with their tenant. */
 export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }> & {
@@ -83,6 +133,9 @@ export class StoreUnavailableError extends Error {
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
   }
 }
+
+/** An earlier request with the same key was executed, so nothing of this one was written. */
+export class AnsweredAlreadyError extends Error {}
 
 /**
  * A database that is damaged, or lacks acknowledged commits. The message is one line with the cause and the remedies.
@@ -130,6 +183,10 @@ export interface Store {
   read<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T>;
   /** Deletes minutes of power before `beforeMs`, of all tenants. */
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
+  /** Deletes days of energy before `day` (`2026-06-01`), of all tenants. */
+  forgetEnergyBefore(day: string): Promise<void>;
+  /** Deletes recorded answers from before `beforeMs`, of all tenants. */
+  forgetAnswersBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */
   loadCredentials(): Promise<CredentialSet>;
   /** The API keys and OAuth clients of a tenant, the oldest first. */
@@ -137,10 +194,12 @@ export interface Store {
   /**
    * Writes the changes that `decide` derives from the tenant's credentials; resolves to them when they are on disk. No
    * other process changes credentials meanwhile. `decide` may run more than once; if it throws, nothing is written.
+   * @param beside changes of the same transaction, taken after `decide`
    */
   changeCredentials(
     tenantUuid: TenantUuid,
     decide: (held: readonly CredentialRecord[]) => readonly CredentialChange[],
+    beside?: () => readonly NewAnswer[],
   ): Promise<readonly CredentialChange[]>;
   /** Stores the last use of credentials; a use older than the stored one is left out. */
   noteCredentialUses(uses: readonly CredentialUse[]): Promise<void>;

@@ -57,6 +57,7 @@ const locationSchema = z
   .transform(({ heartbeatS, leaseTtlS, timeZone, departures, chargers, ...location }) => ({
     ...withLimitRules(location),
     departures: departuresIn(timeZone, departures),
+    timeZone: timeZone ?? null,
     chargers: chargers.map(({ connectors, ...charger }) =>
       withTiming(
         {

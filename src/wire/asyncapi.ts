@@ -193,6 +193,7 @@ const meter: ChargerTraffic<MeterMessage> = {
         hb: 31,
         status: 'Charging',
         session: SESSION,
+        idTag: '04A2B1C2',
         powerW: 3680,
         currentA: [16, 0, 0],
         voltageV: [230, 230, 230],

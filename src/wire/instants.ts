@@ -7,6 +7,11 @@ export function toInstant(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
+/** The date of an instant in UTC, such as 2026-06-01. */
+export function toDate(epochMs: number): string {
+  return toInstant(epochMs).slice(0, 10);
+}
+
 /** Epoch milliseconds of an instant that passed `instantSchema`; a finer fraction is cut. */
 export function fromInstant(text: string): number {
   return Date.parse(text.toUpperCase());

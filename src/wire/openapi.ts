@@ -27,6 +27,10 @@ export interface EndpointDescription {
   readonly responseSchema: z.ZodType;
   /** Media type of the answer; JSON by default. */
   readonly produces?: string;
+  /** The answer is also there as CSV, with these columns. */
+  readonly csv?: { readonly columns: readonly string[] };
+  /** A success has an `ETag`. */
+  readonly entityTagOf?: unknown;
   /** A success may carry a `Warning` header. */
   readonly mayWarn?: boolean;
   /** Codes of this endpoint alone; those of credentials, bodies and faults are added. */
@@ -46,7 +50,9 @@ const JSON_TYPE = 'application/json';
 
 const OF_CREDENTIALS = ['UNAUTHORIZED', 'FEATURE_NOT_ENABLED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED'] as const;
 const OF_BODIES = ['INVALID_REQUEST_BODY', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const;
+const OF_HEADERS = ['INVALID_REQUEST_BODY'] as const;
 const OF_QUERIES = ['INVALID_REQUEST_BODY'] as const;
+const OF_KEYS = ['REQUEST_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'] as const;
 const OF_FAULTS = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'] as const;
 
 const REQUEST_ID = z.uuid().meta({
@@ -64,6 +70,47 @@ const WARNING = z
     description: 'The written limit does not fit: `199 headroom "..."` (RFC 7234 section 5.5).',
     header: { id: 'Warning' },
   });
+const NEXT_PAGE = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Of CSV alone: the address of the next page, with `rel="next"` (RFC 8288).',
+    header: { id: 'NextPage' },
+  });
+const IDEMPOTENCY_KEY = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'A new random text for each new request, in quotes. A repeated request gets the first answer for 24 hours (draft-ietf-httpapi-idempotency-key-header).',
+    examples: ['"8e03978e-40d5-43e8-bc93-6894a57f9324"'],
+  });
+const REPLAYED = z
+  .string()
+  .optional()
+  .meta({
+    description: '`true`: the recorded answer to the first request with this Idempotency-Key.',
+    header: { id: 'IdempotentReplayed' },
+  });
+const RATE_LIMITS = {
+  'RateLimit-Policy': z.string().meta({
+    description:
+      'Requests of the tenant in a window of seconds: `"tenant";q=20000;w=2` (draft-ietf-httpapi-ratelimit-headers).',
+    header: { id: 'RateLimitPolicy' },
+  }),
+  RateLimit: z.string().meta({
+    description: 'Requests left, and seconds until there are more: `"tenant";r=19999;t=1`.',
+    header: { id: 'RateLimit' },
+  }),
+};
+const IF_MATCH = z
+  .string()
+  .optional()
+  .meta({ description: 'The ETag that was read: a change since then is answered with 412 (RFC 9110).' });
+const ENTITY_TAG = z.string().meta({
+  description: 'For If-Match of a change. Live figures do not count.',
+  header: { id: 'ETag' },
+});
 const HEADERS_OF: Readonly<Record<number, Record<string, z.ZodType>>> = {
   401: { 'WWW-Authenticate': z.string().meta({ description: 'Ways to sign in.' }) },
   429: { 'Retry-After': WAIT },
@@ -142,19 +189,32 @@ function operationOf(endpoint: EndpointDescription): ZodOpenApiOperationObject {
   };
 }
 
-function parametersOf({
-  path,
-  querySchema,
-}: EndpointDescription): Pick<ZodOpenApiOperationObject, 'requestParams'> {
+/** A token changes nothing, so its requests are repeated without a key. */
+function takesKey({ method, scope }: EndpointDescription): boolean {
+  return method === 'post' && scope !== undefined;
+}
+
+function takesIfMatch({ errors }: EndpointDescription): boolean {
+  return errors.includes('PRECONDITION_FAILED');
+}
+
+function parametersOf(endpoint: EndpointDescription): Pick<ZodOpenApiOperationObject, 'requestParams'> {
+  const { path, querySchema } = endpoint;
+  const headers = {
+    ...(takesKey(endpoint) && { 'Idempotency-Key': IDEMPOTENCY_KEY }),
+    ...(takesIfMatch(endpoint) && { 'If-Match': IF_MATCH }),
+  };
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [
     name,
     PATH_PARAMETERS[name] ?? z.string(),
   ]);
-  if (names.length === 0 && querySchema === undefined) return {};
+  const hasHeaders = Object.keys(headers).length > 0;
+  if (names.length === 0 && querySchema === undefined && !hasHeaders) return {};
   return {
     requestParams: {
       ...(names.length > 0 && { path: z.object(Object.fromEntries(names)) }),
       ...(querySchema && { query: querySchema }),
+      ...(hasHeaders && { header: z.object(headers) }),
     },
   };
 }
@@ -167,7 +227,14 @@ function responsesOf(endpoint: EndpointDescription): ZodOpenApiResponsesObject {
       endpoint.summary,
       responseSchema,
       produces,
-      endpoint.mayWarn === true ? { Warning: WARNING } : {},
+      {
+        ...(endpoint.mayWarn === true && { Warning: WARNING }),
+        ...(endpoint.csv && { Link: NEXT_PAGE }),
+        ...(takesKey(endpoint) && { 'Idempotent-Replayed': REPLAYED }),
+        ...(endpoint.entityTagOf !== undefined && { ETag: ENTITY_TAG }),
+        ...(endpoint.scope !== undefined && RATE_LIMITS),
+      },
+      endpoint.csv,
     ),
   };
   for (const [failure, codes] of failuresOf(endpoint)) {
@@ -185,6 +252,8 @@ function failuresOf(endpoint: EndpointDescription): ReadonlyMap<FailureStatus, r
     ...(endpoint.requestSchema ? OF_BODIES : []),
     ...(endpoint.querySchema ? OF_QUERIES : []),
     ...(endpoint.scope === undefined ? [] : OF_CREDENTIALS),
+    ...(takesKey(endpoint) ? OF_KEYS : []),
+    ...(takesIfMatch(endpoint) ? OF_HEADERS : []),
     ...endpoint.errors,
     ...OF_FAULTS,
   ]);
@@ -199,10 +268,18 @@ function responseOf(
   schema: z.ZodType,
   type = JSON_TYPE,
   headers?: Record<string, z.ZodType>,
+  csv?: EndpointDescription['csv'],
 ) {
   return {
     description,
     headers: z.object({ 'x-request-id': REQUEST_ID, ...HEADERS_OF[status], ...headers }),
-    content: { [type]: { schema } },
+    content: {
+      [type]: { schema },
+      ...(csv && { 'text/csv': { schema: csvSchema(schema, csv) } }),
+    },
   };
+}
+
+function csvSchema(schema: z.ZodType, { columns }: NonNullable<EndpointDescription['csv']>): z.ZodType {
+  return z.string().meta({ id: `${schema.meta()?.id}Csv`, description: `Columns: ${columns.join(', ')}.` });
 }

@@ -58,6 +58,7 @@ export function location(
     limitRules: {},
     policy: 'equal',
     departures: null,
+    timeZone: null,
     connection: null,
     feeders: [],
     connectors,
@@ -91,6 +92,8 @@ export const ROWS: TenantState = {
   operatorEvents: [],
   sessionNeeds: [],
   billedWindows: [],
+  offlineChargers: [],
+  alarmMutes: [],
 };
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

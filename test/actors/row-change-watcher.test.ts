@@ -16,6 +16,8 @@ const NOTHING: TenantState = {
   operatorEvents: [],
   sessionNeeds: [],
   billedWindows: [],
+  offlineChargers: [],
+  alarmMutes: [],
 };
 
 const store = {

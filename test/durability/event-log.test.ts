@@ -50,7 +50,9 @@ async function write(httpUrl: string, prefix: string, acknowledged: string[]): P
 async function namesLogged(httpUrl: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (let after = '0'; ; ) {
-    const answer = await fetch(`${httpUrl}/v1/events?after=${after}&limit=100`, { headers: HEADERS });
+    const answer = await fetch(`${httpUrl}/v1/events?type=cluster.changed&after=${after}&limit=100`, {
+      headers: HEADERS,
+    });
     const page = eventPageSchema.parse(await answer.json());
     expect(page.isGapless).toBe(true);
     if (page.events.length === 0) return names;

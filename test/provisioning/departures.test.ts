@@ -26,6 +26,7 @@ describe('Departures in a provisioning file', () => {
     const [depot] = parseProvisioning(FILE, 'site.yaml').tenants[0]?.locations ?? [];
     const need = { energyWh: 40_000, minimumWh: 5_000, priority: 2 };
     const timeZone = 'Europe/Berlin';
+    expect(depot?.timeZone).toBe(timeZone);
     expect(depot?.departures).toEqual({
       timeZone,
       rules: [{ days: ['Mon', 'Fri'], timeOfDayMs: 21_600_000, need }],

@@ -9,7 +9,15 @@ import {
 import { locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { profile } from './profiles.js';
-import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
+import {
+  apiKeyOf,
+  HARBOUR,
+  RIVAL,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from './running-service.js';
 
 const MANY = Array.from({ length: 20 }, (_, i) => `many-${i}`);
 
@@ -372,5 +380,82 @@ describe('12 DELETE /clusters/{clusterId}/locations/{locationId}', () => {
     expect((await detailOf(clusterId)).locationIds).toHaveLength(1);
     service = await service.restart();
     expect((await detailOf(clusterId)).locationIds).toHaveLength(1);
+  });
+});
+
+describe('ETag and If-Match (RFC 9110), an extension', () => {
+  const tagOf = async (clusterId: string) =>
+    String((await service.call('GET', `/clusters/${clusterId}`)).headers.get('etag'));
+  const change = (method: string, path: string, ifMatch: string, body?: object) =>
+    service.send(method, path, {
+      headers: { 'x-api-key': apiKeyOf(HARBOUR), 'if-match': ifMatch },
+      ...(body && { body }),
+    });
+
+  it('has the same tag at every answer about the cluster, until a change of it', async () => {
+    const made = await service.call('POST', '/clusters', BOTH);
+    const path = `/clusters/${made.body.clusterId}`;
+    const first = await tagOf(String(made.body.clusterId));
+    expect(first).toMatch(/^"[!#-~]+"$/);
+    expect(made.headers.get('etag')).toBe(first);
+    await service.call('PUT', '/locations/quay-1/limit', { limitKw: 49 });
+    expect(await tagOf(String(made.body.clusterId))).toBe(first);
+    const tags = [first];
+    for (const body of [
+      { name: 'A' },
+      { limitKw: null },
+      { status: 'INACTIVE' },
+      { locationIds: ['quay-2', 'quay-1'] },
+    ]) {
+      const patched = await service.call('PATCH', path, body);
+      tags.push(String(patched.headers.get('etag')));
+      expect(await tagOf(String(made.body.clusterId))).toBe(tags.at(-1));
+    }
+    const removed = await service.call('DELETE', `${path}/locations/quay-1`);
+    tags.push(String(removed.headers.get('etag')));
+    expect(new Set(tags).size).toBe(6);
+    const other = await service.call('POST', '/clusters', BOTH);
+    expect(tags).not.toContain(other.headers.get('etag'));
+  });
+
+  it('refuses a change of another state with 412, and changes nothing', async () => {
+    const { clusterId } = await create(BOTH);
+    const path = `/clusters/${clusterId}`;
+    const stale = await tagOf(clusterId);
+    const members = ['quay-1'];
+    expect((await change('PATCH', path, stale, { name: 'Mine' })).status).toBe(200);
+    const changes = [
+      ['PATCH', path, { locationIds: members }],
+      ['DELETE', path],
+      ['DELETE', `${path}/locations/quay-1`],
+    ] as const;
+    const before = await detailOf(clusterId);
+    for (const tag of [stale, '"other"', `W/${await tagOf(clusterId)}`, '""'])
+      for (const [method, at, body] of changes) {
+        const answer = await change(method, at, tag, body);
+        expect(answer.status).toBe(412);
+        expect(refusalOf(answer, 'PRECONDITION_FAILED')).toMatch(/^If-Match: .*read it again/);
+      }
+    for (const tag of ['abc', '', '"a" "b"', '*, "a"', '"a"b'])
+      for (const [method, at, body] of changes)
+        expect(refusalOf(await change(method, at, tag, body), 'INVALID_REQUEST_BODY')).toMatch(/^If-Match: /);
+    expect(await detailOf(clusterId)).toEqual(before);
+    expect(
+      (await change('DELETE', `${path}/locations/quay-1`, `"other" , ${await tagOf(clusterId)}`)).status,
+    ).toBe(200);
+    expect((await change('DELETE', path, '*')).status).toBe(200);
+    refusalOf(await change('DELETE', path, '*'), 'CLUSTER_NOT_FOUND');
+  });
+
+  it('lets one of many changes of the same state succeed', async () => {
+    const { clusterId } = await create(BOTH);
+    const tag = await tagOf(clusterId);
+    const names = Array.from({ length: 10 }, (_, nth) => `Name ${nth}`);
+    const answers = await Promise.all(
+      names.map((name) => change('PATCH', `/clusters/${clusterId}`, tag, { name })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
+    const [won] = answers.filter(({ status }) => status === 200);
+    expect(await detailOf(clusterId)).toMatchObject({ name: won?.body.name });
   });
 });

@@ -155,6 +155,7 @@ describe('a declared session', () => {
       controllerUuid: 'quay-a',
       connectorId: '1',
       sessionId: 'a',
+      idTag: null,
       deliveredKwh: 2.5,
       preferences: { departureTime: '2026-06-01T16:00:00.000Z', ...byApi },
       declared: [
@@ -240,12 +241,12 @@ describe('a car with a battery of known size', () => {
 
   it('needs the energy that is missing to its target when the charger reports its state of charge', async () => {
     const [client] = chargers;
-    await client?.meter('2', { ...CAR, session: 'd', energyWh: 10_000, chargingPreferences: plain });
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 2_600, chargingPreferences: plain });
     await eventually(async () =>
       expect(await session('quay', '2')).toMatchObject({ sessionId: 'd', preferences: plain }),
     );
     expect((await session('quay', '2')).preferences.energyNeedKwh).toBeUndefined();
-    await client?.meter('2', { ...CAR, session: 'd', energyWh: 12_000, socPercent: 40 });
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 4_600, socPercent: 40 });
     await eventually(async () =>
       expect(await session('quay', '2')).toMatchObject({ preferences: { ...plain, energyNeedKwh: 32 } }),
     );
@@ -258,21 +259,21 @@ describe('a car with a battery of known size', () => {
 
   it('needs no more when its charger repeats the state of charge, also after a restart', async () => {
     const [client] = chargers;
-    await client?.meter('2', { ...CAR, session: 'd', energyWh: 13_000, socPercent: 40 });
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 5_600, socPercent: 40 });
     await eventually(async () => expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 3 }));
     expect(await session('quay', '2')).toMatchObject({ preferences: { energyNeedKwh: 22 } });
     for (const each of chargers.splice(0)) await each.stop();
     service = await service.restart({ clock, log });
     const again = await charger('quay', 'boot-3b');
     await again.meter('1', { ...CAR, session: 'b', energyWh: 4000 });
-    await again.meter('2', { ...CAR, session: 'd', energyWh: 14_000, socPercent: 40 });
+    await again.meter('2', { ...CAR, session: 'd', energyWh: 6_600, socPercent: 40 });
     await eventually(async () =>
       expect(await session('quay', '2')).toMatchObject({
         deliveredKwh: 4,
         preferences: { energyNeedKwh: 22 },
       }),
     );
-    await again.meter('2', { ...CAR, session: 'd', energyWh: 14_500, socPercent: 50 });
+    await again.meter('2', { ...CAR, session: 'd', energyWh: 7_100, socPercent: 50 });
     await eventually(async () =>
       expect(await session('quay', '2')).toMatchObject({ preferences: { energyNeedKwh: 19.5 } }),
     );

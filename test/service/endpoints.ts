@@ -1,6 +1,7 @@
 // The endpoints that act on a tenant, one row each, for the rules that hold for all of them.
 import type { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
+import { muteListSchema, muteSchema } from '../../src/features/alarms/contract.js';
 import {
   clusterDeletedSchema,
   clusterDetailSchema,
@@ -15,6 +16,7 @@ import {
   oauthClientListSchema,
   oauthClientSchema,
 } from '../../src/features/credentials/contract.js';
+import { energyListSchema } from '../../src/features/energy/contract.js';
 import { locationSummarySchema } from '../../src/features/locations/contract.js';
 import {
   cancelledConnectorScheduleSchema,
@@ -32,6 +34,8 @@ import {
   organizationScheduleSchema,
   permanentLimitSchema,
 } from '../../src/features/profiles/contract.js';
+import { sessionListSchema } from '../../src/features/sessions/contract.js';
+import { mailSubscriptionListSchema, webhookListSchema } from '../../src/features/webhooks/contract.js';
 import type { Scope } from '../../src/ports/records.js';
 import { profile } from './profiles.js';
 import { HARBOUR, spareOf } from './running-service.js';
@@ -218,7 +222,45 @@ export function endpointsOn({
       scope: 'org:write',
       schema: organizationLimitsSchema,
     },
+    {
+      number: 116,
+      method: 'GET',
+      path: '/energy?groupBy=tenant',
+      scope: 'locations:read',
+      schema: energyListSchema,
+    },
+    { number: 117, method: 'GET', path: '/sessions', scope: 'locations:read', schema: sessionListSchema },
     { number: 110, method: 'GET', path: location, scope: 'locations:read', schema: locationSummarySchema },
+    {
+      number: 121,
+      method: 'POST',
+      path: `${location}/alarm-mutes`,
+      body: { kind: 'OFFLINE', until: new Date(Date.now() + 3_600_000).toISOString() },
+      scope: 'locations:write',
+      status: 201,
+      schema: muteSchema,
+    },
+    {
+      number: 122,
+      method: 'GET',
+      path: `${location}/alarm-mutes`,
+      scope: 'locations:read',
+      schema: muteListSchema,
+    },
+    {
+      number: 123,
+      method: 'GET',
+      path: '/mail-subscriptions',
+      scope: 'credentials:write',
+      schema: mailSubscriptionListSchema,
+    },
+    {
+      number: 120,
+      method: 'GET',
+      path: '/webhooks',
+      scope: 'credentials:write',
+      schema: webhookListSchema,
+    },
     {
       number: 110,
       method: 'GET',

@@ -22,6 +22,9 @@ function alarm(alarmId: string, locationId: string, beganAtMs: number, endedAtMs
     firstReason: 'The floors of 6 A do not fit.',
     beganAtMs,
     endedAtMs,
+    acknowledgement: null,
+    isWithheld: false,
+    mutedUntilMs: null,
   };
   return { kind: 'alarm.begin', alarm: record } as const;
 }
@@ -60,6 +63,9 @@ describe('GET /locations/{locationId}/alarms', () => {
         firstReason: 'The floors of 6 A do not fit.',
         beganAt: at('10:00'),
         endedAt: at('11:00'),
+        acknowledgement: null,
+        mutedUntil: null,
+        isWithheld: false,
       },
       expect.objectContaining({ alarmId: 'still-open', endedAt: null }),
     ]);

@@ -1,6 +1,7 @@
 // Extension: the grid operator limits a location over REST and MQTT, despite all other settings, and no order is lost.
 import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventPageSchema } from '../../src/features/events/contract.js';
 import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { locationTimelineSchema } from '../../src/features/locations/contract.js';
 import { operatorHistorySchema, operatorLimitSchema } from '../../src/features/operator-limit/contract.js';
@@ -30,7 +31,19 @@ function limited(id: string) {
   };
 }
 
-const IDS = ['rest', 'lifted', 'late', 'lasting', 'lost', 'mqtt', 'history', 'bad', 'timeline', 'ended'];
+const IDS = [
+  'burst',
+  'rest',
+  'lifted',
+  'late',
+  'lasting',
+  'lost',
+  'mqtt',
+  'history',
+  'bad',
+  'timeline',
+  'ended',
+];
 
 let service: OperatedService;
 beforeAll(async () => {
@@ -94,6 +107,17 @@ describe('PUT /locations/{locationId}/operator-limit', () => {
     expect(refused.status).toBe(400);
     expect(JSON.stringify(refused.body)).toContain('sentAt');
     expect(await read('late')).toMatchObject({ state: 'LIMITED', limitKw: 9 });
+  });
+
+  it('is an event of the log with each order, although the clock reads one millisecond for all', async () => {
+    // The last one is as the first.
+    for (const limitKw of [9, 8, 9]) await order('burst', limitKw);
+    const { events } = await service.read(
+      '/events?type=operatorLimit.changed&locationId=burst',
+      eventPageSchema,
+    );
+    expect(events.map(({ data }) => data.limitKw)).toEqual([FAILSAFE_KW, 9, 8, 9]);
+    expect(new Set(events.map(({ at }) => at)).size).toBe(1);
   });
 
   it.each([

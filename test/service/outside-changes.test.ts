@@ -66,11 +66,11 @@ describe('a feature', () => {
       service.send('GET', '/clusters', { headers: { authorization: `Bearer ${access_token}` } });
     const byKey = () => service.call('GET', '/clusters', undefined, RIVAL);
     expect([(await byToken()).status, (await byKey()).status]).toEqual([200, 200]);
-    await administration.setFeature(RIVAL, ENERGY_MANAGEMENT, false);
+    await administration.setFeature(RIVAL, ENERGY_MANAGEMENT, false, clock.nowMs());
     await seen(async () => void refusalOf(await byKey(), 'FEATURE_NOT_ENABLED'));
     refusalOf(await byToken(), 'FEATURE_NOT_ENABLED');
     expect((await service.call('GET', '/clusters')).status).toBe(200);
-    await administration.setFeature(RIVAL, ENERGY_MANAGEMENT, true);
+    await administration.setFeature(RIVAL, ENERGY_MANAGEMENT, true, clock.nowMs());
     await seen(async () => expect((await byKey()).status).toBe(200));
   });
 });

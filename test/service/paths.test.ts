@@ -125,7 +125,9 @@ describe('a path', () => {
   );
 
   const target = { locationId: 'quay-1', memberId: 'quay-2', controllerUuid: 'quay-1-a', clusterId: 'none' };
-  const endpoints = endpointsOn(target).map(({ method, path }) => ({
+  // A new webhook or mail subscription needs two scopes, so the list of requests with one each leaves it out.
+  const withTwo = ['/webhooks', '/mail-subscriptions'].map((path) => ({ method: 'POST', path }));
+  const endpoints = [...endpointsOn(target), ...withTwo].map(({ method, path }) => ({
     method,
     path: path.replace(/\?.*/, ''),
   }));

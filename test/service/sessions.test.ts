@@ -6,7 +6,15 @@ import { sessionListSchema } from '../../src/features/sessions/contract.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
-import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
+import {
+  apiKeyOf,
+  HARBOUR,
+  RIVAL,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from './running-service.js';
 
 const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
 const TENANTS = [tenantWith(HARBOUR, [site('quay'), site('yard')]), tenantWith(RIVAL, [site('rivals')])];
@@ -50,7 +58,7 @@ describe('a charging session', () => {
   it('is listed once its car has left, with its energy up to then and with its departure', async () => {
     const client = await charger('quay');
     await client.meter('1', { ...NO_CAR, energyWh: 900 });
-    await client.meter('1', { ...CAR, session: 'a', energyWh: 1_000 });
+    await client.meter('1', { ...CAR, session: 'a', energyWh: 1_000, idTag: 'CARD-7' });
     await untilDelivered('quay-a/connectors/1', 0.1);
     const declared = { departureTime: '2026-06-01T16:00:00.000Z', energyNeedKwh: 11 };
     await service.call('PUT', '/chargers/quay-a/connectors/1/session', declared);
@@ -66,10 +74,14 @@ describe('a charging session', () => {
         controllerUuid: 'quay-a',
         connectorId: '1',
         sessionId: 'a',
+        idTag: 'CARD-7',
         startTime: '2026-06-01T12:00:00.000Z',
         endTime: '2026-06-01T13:01:00.000Z',
         energyKwh: 8.25,
         energySource: 'register',
+        // Each of the two readings was fresh for half a minute.
+        chargingMinutes: 1,
+        limited: [],
         peakKw: 11.04,
         preferences: declared,
         declaredBy: ['api'],
@@ -115,7 +127,7 @@ describe('a charging session', () => {
     }
     const [backwards, unmetered] = (await sessions('?locationId=yard')).sessions;
     expect(unmetered).toMatchObject({ energyKwh: 0.06, energySource: 'power' });
-    expect(backwards).toMatchObject({ energyKwh: 2.02, energySource: 'power' });
+    expect(backwards).toMatchObject({ energyKwh: 1.04, energySource: 'power' });
   });
 
   it('goes on over a restart, and stays one session', async () => {
@@ -137,7 +149,7 @@ describe('a charging session', () => {
 
   it('that ended while the service was down is listed after its restart', async () => {
     const [client] = chargers;
-    await client?.meter('2', { ...CAR, session: 'f', energyWh: 100 });
+    await client?.meter('2', { ...CAR, session: 'f', energyWh: 100, idTag: 'CARD-8' });
     await untilDelivered('quay-a/connectors/2', 0);
     for (const each of chargers.splice(0)) await each.stop();
     service = await service.restart({ clock });
@@ -145,7 +157,37 @@ describe('a charging session', () => {
     clock.advance(60_000);
     await again.meter('2', { ...NO_CAR, energyWh: 2_600 });
     const [newest] = await untilListed(6, '?locationId=quay');
-    expect(newest).toMatchObject({ sessionId: 'f', energyKwh: 2.5, energySource: 'register' });
+    expect(newest).toMatchObject({
+      sessionId: 'f',
+      idTag: 'CARD-8',
+      energyKwh: 2.5,
+      energySource: 'register',
+    });
+  });
+});
+
+describe('the times of a session', () => {
+  it('are those in which the car charged, and got less than it could use, by the reason', async () => {
+    const client = await charger('yard', 'boot-2');
+    let socPercent = 0;
+    const report = async (fields: object) => {
+      await client.meter('2', { ...CAR, limitA: 7, session: 't', socPercent: ++socPercent, ...fields });
+      await eventually(async () => {
+        const { body } = await service.call('GET', '/locations/yard/live');
+        expect(JSON.stringify(body)).toContain(`"socPercent":${socPercent}`);
+      });
+      for (let s = 0; s < 10; s++) clock.advance(1_000);
+    };
+    await service.call('PUT', '/locations/yard/limit', { limitKw: 6 });
+    for (let nth = 0; nth < 12; nth++) await report({ powerW: 4_830, currentA: [7, 7, 7] });
+    for (let nth = 0; nth < 6; nth++) await report({ status: 'SuspendedEV', powerW: 0, currentA: [0, 0, 0] });
+    await client.meter('2', NO_CAR);
+    const [session] = await untilListed(1, '?controllerUuid=yard-a&connectorId=2');
+    expect(session).toMatchObject({ sessionId: 't', chargingMinutes: 2 });
+    // Other connectors have entitlements from before the limit fell.
+    expect(session?.limited).toMatchObject([{ reason: 'waiting' }]);
+    expect(session?.limited[0]?.minutes).toBeGreaterThanOrEqual(1.5);
+    expect(session?.limited[0]?.minutes).toBeLessThanOrEqual(2);
   });
 });
 
@@ -160,7 +202,25 @@ describe('the list of sessions', () => {
       cursor = page.nextCursor;
     } while (cursor !== null);
     expect(pages).toEqual(all);
-    expect(all).toHaveLength(8);
+    expect(all).toHaveLength(9);
+  });
+
+  it('has the sessions of a connector', async () => {
+    const ofConnector = await sessions('?controllerUuid=quay-a&connectorId=2');
+    expect(ofConnector.sessions.map(({ sessionId }) => sessionId)).toEqual(['f']);
+    const answer = await service.call('GET', '/sessions?controllerUuid=quay-a&connectorId=9');
+    expect(refusalOf(answer, 'CHARGER_NOT_FOUND')).toContain('quay-a / 9');
+  });
+
+  it('is there as CSV', async () => {
+    const headers = { 'x-api-key': apiKeyOf(HARBOUR), accept: 'text/csv' };
+    const span = 'from=2026-06-01T13:00:00Z&to=2026-06-01T13:02:00Z';
+    const answer = await fetch(`${service.httpUrl}/v1/sessions?${span}`, { headers });
+    const [head, row] = (await answer.text()).split('\n');
+    expect(head).toMatch(/^locationId,.*,departureTime,energyNeedKwh,missingKwh,isKept$/);
+    expect(row).toBe(
+      'quay,quay-a,1,a,CARD-7,2026-06-01T12:00:00.000Z,2026-06-01T13:01:00.000Z,8.25,register,1,0,,11.04,2026-06-01T16:00:00.000Z,11,2.75,false',
+    );
   });
 
   it('has the sessions that ended in the requested span', async () => {
@@ -177,6 +237,7 @@ describe('the list of sessions', () => {
 
   it.each([
     ['limit=0', 'limit'],
+    ['connectorId=1', 'controllerUuid'],
     ['cursor=tomorrow', 'cursor'],
     ['from=2026-06-02T12:00:00Z&to=2026-06-01T12:00:00Z', 'to'],
     ['from=2020-06-02T12:00:00Z&to=2026-06-01T12:00:00Z', 'from'],

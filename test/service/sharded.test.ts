@@ -21,6 +21,7 @@ import { missingPrograms, needing } from '../needs.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { apiKeyOf, provision, silentLog, site, tenantWith } from './running-service.js';
+import { startWebhookReceiver } from './webhook-receiver.js';
 
 /**
  * Each tenant is in its own shard, and they are one more than half the shards. So each of two nodes owns some of
@@ -97,6 +98,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
         HEADROOM_DATABASE_URL: databaseUrl,
         HEADROOM_MQTT_URL: broker.url,
         HEADROOM_SHARDED: 'true',
+        HEADROOM_WEBHOOK_PRIVATE: 'true',
       },
     );
     const logged: [object, string][] = [];
@@ -288,6 +290,32 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     await eventually(() => expect(reader.events.length).toBeGreaterThan(0));
     await ownerOf(tenantUuid).service.stop();
     await reader.ended.catch(() => {});
+  });
+
+  it('send the events of a tenant to its webhook in order, and go on after its owner stops', async () => {
+    const [first] = (await startNodes(2)) as [Node];
+    const tenantUuid = TENANTS.find((each) => ownerOf(each) !== first) as TenantUuid;
+    const owner = ownerOf(tenantUuid);
+    const receiver = await startWebhookReceiver();
+    const post = async (path: string, body: object) => {
+      const headers = { ...HEADERS, 'x-api-key': apiKeyOf(tenantUuid) };
+      const answer = await fetch(`${first.url}/v1/${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      expect(answer.status).toBe(201);
+    };
+    await post('webhooks', { url: receiver.url, types: ['cluster.changed'] });
+    const names = Array.from({ length: 60 }, (_, nth) => `Cluster ${nth}`);
+    const accepted = () => [...new Set(receiver.accepted().map(({ data }) => data.name))];
+    for (const name of names.slice(0, 30)) await post('clusters', { name, locationIds: ['quay-1'] });
+    await eventually(() => expect(accepted().length).toBeGreaterThan(5));
+    const stopped = owner.service.stop();
+    for (const name of names.slice(30)) await post('clusters', { name, locationIds: ['quay-1'] });
+    await stopped;
+    await eventually(() => expect(accepted()).toEqual(names));
+    await receiver.stop();
   });
 
   it('give a node that comes its share, and take over from one that stops, and lose no request', async () => {

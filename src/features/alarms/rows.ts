@@ -18,6 +18,11 @@ interface AlarmRow {
   readonly first_reason: string | null;
   readonly began_at_ms: number;
   readonly ended_at_ms: number | null;
+  readonly acknowledged_at_ms: number | null;
+  readonly acknowledged_by: string | null;
+  readonly acknowledgement_note: string | null;
+  /** null: no. */
+  readonly is_withheld: number | null;
 }
 
 const BEGIN_COLUMNS = {
@@ -30,8 +35,22 @@ const BEGIN_COLUMNS = {
   reason: 'text',
   began_at_ms: 'bigint',
   ended_at_ms: 'bigint',
+  is_withheld: 'integer',
 } as const satisfies Columns;
-const ALARM = [...Object.keys(BEGIN_COLUMNS).filter((name) => name !== 'tenant_uuid'), 'first_reason'];
+
+const ACKNOWLEDGE_COLUMNS = {
+  tenant_uuid: 'text',
+  alarm_id: 'text',
+  acknowledged_at_ms: 'bigint',
+  acknowledged_by: 'text',
+  acknowledgement_note: 'text',
+} as const satisfies Columns;
+
+const ALARM = [
+  ...new Set([...Object.keys(BEGIN_COLUMNS), ...Object.keys(ACKNOWLEDGE_COLUMNS), 'first_reason']),
+].filter((name) => name !== 'tenant_uuid');
+
+const ANNOUNCE_COLUMNS = { tenant_uuid: 'text', alarm_id: 'text' } as const satisfies Columns;
 
 const CHANGE_COLUMNS = {
   tenant_uuid: 'text',
@@ -59,6 +78,12 @@ function statements(engine: Engine) {
       from ${jsonRows(engine, CHANGE_COLUMNS)} as given
       where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id
         and alarms.ended_at_ms is null`,
+    acknowledge: `update alarms set acknowledged_at_ms = given.acknowledged_at_ms,
+        acknowledged_by = given.acknowledged_by, acknowledgement_note = given.acknowledgement_note
+      from ${jsonRows(engine, ACKNOWLEDGE_COLUMNS)} as given
+      where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id`,
+    announce: `update alarms set is_withheld = 0 from ${jsonRows(engine, ANNOUNCE_COLUMNS)} as given
+      where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id`,
     end: `update alarms set ended_at_ms = given.ended_at_ms from ${jsonRows(engine, END_COLUMNS)} as given
       where alarms.tenant_uuid = given.tenant_uuid and alarms.alarm_id = given.alarm_id
         and alarms.ended_at_ms is null`,
@@ -81,6 +106,7 @@ export async function beginAlarms(
     alarm.reason,
     alarm.beganAtMs,
     alarm.endedAtMs,
+    alarm.isWithheld ? 1 : 0,
   ]);
   await trx.raw(STATEMENTS[engineOf(trx)].begin, [JSON.stringify(rows)]);
 }
@@ -100,6 +126,34 @@ export async function changeAlarms(
     ]),
   );
   await trx.raw(STATEMENTS[engineOf(trx)].change, [JSON.stringify([...last.values()])]);
+}
+
+/** The last one of each alarm counts. Unknown alarms are left out. */
+export async function acknowledgeAlarms(
+  trx: Knex.Transaction,
+  changes: readonly ChangeOf<'alarm.acknowledge'>[],
+): Promise<void> {
+  const last = new Map(
+    changes.map(({ tenantUuid, alarm: { alarmId, acknowledgement } }) => [
+      `${tenantUuid}/${alarmId}`,
+      [
+        tenantUuid,
+        alarmId,
+        acknowledgement?.atMs ?? null,
+        acknowledgement?.by ?? null,
+        acknowledgement?.note ?? null,
+      ],
+    ]),
+  );
+  await trx.raw(STATEMENTS[engineOf(trx)].acknowledge, [JSON.stringify([...last.values()])]);
+}
+
+export async function announceAlarms(
+  trx: Knex.Transaction,
+  changes: readonly ChangeOf<'alarm.announce'>[],
+): Promise<void> {
+  const rows = changes.map(({ tenantUuid, alarm }) => [tenantUuid, alarm.alarmId]);
+  await trx.raw(STATEMENTS[engineOf(trx)].announce, [JSON.stringify(rows)]);
 }
 
 /** Stamps the end of alarms. The first end of each counts; unknown alarms are left out. */
@@ -169,5 +223,15 @@ function alarmOf(row: AlarmRow): AlarmRecord {
     firstReason: row.first_reason ?? row.reason,
     beganAtMs: row.began_at_ms,
     endedAtMs: row.ended_at_ms,
+    acknowledgement:
+      row.acknowledged_at_ms === null || row.acknowledged_by === null
+        ? null
+        : {
+            atMs: row.acknowledged_at_ms,
+            by: row.acknowledged_by,
+            note: row.acknowledgement_note,
+          },
+    isWithheld: row.is_withheld === 1,
+    mutedUntilMs: null,
   };
 }

@@ -6,6 +6,7 @@ import { type ClusterEntity, type DrawnKw, drawnKwOf, type Tenant } from '../../
 import { adviseOnCluster } from '../../actors/look-ahead.js';
 import { endpoint } from '../../inbound/http/endpoint.js';
 import type { ClusterRecord } from '../../ports/records.js';
+import { entityTagOf, requireMatch } from '../../wire/entity-tags.js';
 import { toInstant } from '../../wire/instants.js';
 import {
   type Cluster,
@@ -27,9 +28,10 @@ export const createCluster = endpoint({
   status: 201,
   requestSchema: createClusterRequestSchema,
   responseSchema: clusterSchema,
+  entityTagOf: entityTagOfCluster,
   mayWarn: true,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, body, warn }) {
+  async handle(core, { tenantUuid, by, body, warn, keep }) {
     // One creation at a time: "newest first" needs instants of creation that all differ, after a restart too.
     return core.clusterQueue.run(`${tenantUuid}/new`, async () => {
       const tenant = findTenant(core.directory, tenantUuid);
@@ -43,7 +45,8 @@ export const createCluster = endpoint({
         createdAtMs,
         updatedAtMs: createdAtMs,
       };
-      await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }], by);
+      const kept = keep(() => viewOfCluster(tenantUuid, record));
+      await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }, ...kept], by);
       adviseOnCluster(core, core.assembly.cluster(tenant, record), warn);
       return viewOfCluster(tenantUuid, record);
     });
@@ -92,6 +95,7 @@ export const getCluster = endpoint({
   scope: 'clusters:read',
   summary: 'Read a cluster with its live status',
   responseSchema: clusterDetailSchema,
+  entityTagOf: entityTagOfCluster,
   errors: ['CLUSTER_NOT_FOUND'],
   handle({ directory }, { tenantUuid, path }) {
     const { record, actor } = findCluster(directory, tenantUuid, path.clusterId);
@@ -138,11 +142,12 @@ export const updateCluster = endpoint({
   summary: 'Change the supplied fields of a cluster',
   requestSchema: updateClusterRequestSchema,
   responseSchema: clusterSchema,
+  entityTagOf: entityTagOfCluster,
   mayWarn: true,
-  errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path: { clusterId }, body, warn }) {
+  errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND', 'PRECONDITION_FAILED'],
+  async handle(core, { tenantUuid, by, path: { clusterId }, body, warn, ifMatch }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
-      const cluster = findCluster(core.directory, tenantUuid, clusterId);
+      const cluster = findUnchanged(core, tenantUuid, clusterId, ifMatch);
       if (body.locationIds?.length === 0) throw emptyCluster();
       const { record } = cluster;
       const changed: ClusterRecord = {
@@ -173,10 +178,10 @@ export const deleteCluster = endpoint({
   scope: 'clusters:write',
   summary: 'Delete a cluster; its locations stay',
   responseSchema: clusterDeletedSchema,
-  errors: ['CLUSTER_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path: { clusterId } }) {
+  errors: ['CLUSTER_NOT_FOUND', 'PRECONDITION_FAILED'],
+  async handle(core, { tenantUuid, by, path: { clusterId }, ifMatch }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
-      const cluster = findCluster(core.directory, tenantUuid, clusterId);
+      const cluster = findUnchanged(core, tenantUuid, clusterId, ifMatch);
       const atMs = core.clock.nowMs();
       const { clusterId: deleted } = cluster.record;
       await core.store.append(tenantUuid, [{ kind: 'cluster.delete', clusterId: deleted, atMs }], by);
@@ -194,10 +199,11 @@ export const removeClusterMember = endpoint({
   scope: 'clusters:write',
   summary: 'Remove one location from a cluster',
   responseSchema: clusterSchema,
-  errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path: { clusterId, locationId: removed } }) {
+  entityTagOf: entityTagOfCluster,
+  errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND', 'PRECONDITION_FAILED'],
+  async handle(core, { tenantUuid, by, path: { clusterId, locationId: removed }, ifMatch }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
-      const cluster = findCluster(core.directory, tenantUuid, clusterId);
+      const cluster = findUnchanged(core, tenantUuid, clusterId, ifMatch);
       const remaining = cluster.record.locationIds.filter((locationId) => locationId !== removed);
       if (remaining.length === cluster.record.locationIds.length) {
         throw new DomainError('LOCATION_NOT_FOUND', 'The location is not a member of the cluster.');
@@ -207,6 +213,23 @@ export const removeClusterMember = endpoint({
     });
   },
 });
+
+/** @throws DomainError CLUSTER_NOT_FOUND, or PRECONDITION_FAILED if the cluster is not as `ifMatch` has it */
+function findUnchanged(
+  { directory }: Core,
+  tenantUuid: TenantUuid,
+  clusterId: string,
+  ifMatch: string | undefined,
+): ClusterEntity {
+  const cluster = findCluster(directory, tenantUuid, clusterId);
+  requireMatch(ifMatch, entityTagOfCluster(viewOfCluster(tenantUuid, cluster.record)), 'cluster');
+  return cluster;
+}
+
+/** Live figures and the effective limits of the members change too often for a tag. */
+function entityTagOfCluster({ clusterId, name, locationIds, limitKw, status, updatedAt }: Cluster): string {
+  return entityTagOf(clusterId, name, locationIds, limitKw, status, updatedAt);
+}
 
 function emptyCluster(): DomainError {
   return new DomainError(

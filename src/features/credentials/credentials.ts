@@ -4,11 +4,12 @@ import { DomainError } from '../../../machines/values/errors.js';
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
 import { SCOPES, type Scope } from '../../../machines/values/scopes.js';
 import type { EpochMs } from '../../../machines/values/time.js';
+import type { Keep } from '../../actors/core.js';
 import { type Endpoint, endpoint } from '../../inbound/http/endpoint.js';
 import type { Clock } from '../../ports/clock.js';
 import type { CredentialChange, CredentialKind, CredentialRecord, Grantor } from '../../ports/credentials.js';
 import type { Log } from '../../ports/log.js';
-import type { Store } from '../../ports/store.js';
+import type { NewAnswer, Store } from '../../ports/store.js';
 import { credentialRef, formatApiKey, generateKeyId, generateSecret, hashSecret } from '../../secrets.js';
 import { fromInstant, toInstant } from '../../wire/instants.js';
 import {
@@ -79,16 +80,21 @@ export class TenantCredentials {
   }
 
   /** @throws DomainError INVALID_REQUEST_BODY, INSUFFICIENT_SCOPE, UNAUTHORIZED */
-  async createApiKey(by: Grantor, request: CredentialRequest): Promise<IssuedApiKey> {
+  createApiKey(by: Grantor, request: CredentialRequest, keep: Keep): Promise<IssuedApiKey> {
     const keyId = generateKeyId();
-    const { credential, secret } = await this.#create('apiKey', keyId, by, request);
-    return { ...this.#apiKeyView(credential, by), apiKey: formatApiKey(keyId, secret) };
+    return this.#create('apiKey', keyId, by, request, keep, (key, secret) => ({
+      ...this.#apiKeyView(key, by),
+      apiKey: formatApiKey(keyId, secret),
+    }));
   }
 
   /** @throws DomainError INVALID_REQUEST_BODY, INSUFFICIENT_SCOPE, UNAUTHORIZED */
-  async createClient(by: Grantor, request: CredentialRequest): Promise<IssuedOauthClient> {
-    const { credential, secret } = await this.#create('client', `client-${generateKeyId()}`, by, request);
-    return { ...this.#clientView(credential, by), clientSecret: secret };
+  createClient(by: Grantor, request: CredentialRequest, keep: Keep): Promise<IssuedOauthClient> {
+    const clientId = `client-${generateKeyId()}`;
+    return this.#create('client', clientId, by, request, keep, (client, secret) => ({
+      ...this.#clientView(client, by),
+      clientSecret: secret,
+    }));
   }
 
   /** Ends the key for good; an ended one stays as it is. @throws DomainError NOT_FOUND, UNAUTHORIZED */
@@ -109,12 +115,14 @@ export class TenantCredentials {
     return credentials.filter((credential) => credential.kind === kind).reverse();
   }
 
-  async #create(
+  async #create<View extends object>(
     kind: CredentialKind,
     id: string,
     by: Grantor,
     { name, scopes: named, expiresAt }: CredentialRequest,
-  ): Promise<{ readonly credential: CredentialRecord; readonly secret: string }> {
+    keep: Keep,
+    viewOf: (credential: CredentialRecord, secret: string) => View,
+  ): Promise<View> {
     const { tenantUuid } = by;
     const scopes = SCOPES.filter((scope) => named.includes(scope));
     requireScopes(by, scopes);
@@ -122,7 +130,11 @@ export class TenantCredentials {
     requireExpiry(by, expiresAtMs, this.#clock.nowMs());
     const secret = generateSecret();
     let created: CredentialRecord | undefined;
-    await this.#change(tenantUuid, (held) => {
+    const requireCreated = () => {
+      if (created === undefined) throw new Error('the store returned no decision');
+      return created;
+    };
+    const decide = (held: readonly CredentialRecord[]): readonly CredentialChange[] => {
       const now = this.#clock.nowMs();
       requireInForce(held, by, now);
       const others = held.filter((credential) => credential.kind === kind);
@@ -142,17 +154,17 @@ export class TenantCredentials {
         lastUsedAtMs: null,
       };
       return [{ type: 'add', credential: created }, ...forgotten(others, now)];
-    });
-    if (created === undefined) throw new Error('the store returned no decision');
+    };
+    await this.#change(tenantUuid, decide, () => keep(() => viewOf(requireCreated(), secret)));
     const fields = {
       tenantUuid,
-      credential: credentialRef(created),
+      credential: credentialRef(requireCreated()),
       by: credentialRef(by),
       scopes,
       expiresAt,
     };
     this.#log.info(fields, 'credential created');
-    return { credential: created, secret };
+    return viewOf(requireCreated(), secret);
   }
 
   async #end(kind: CredentialKind, by: Grantor, id: string): Promise<CredentialRecord> {
@@ -181,8 +193,9 @@ export class TenantCredentials {
   async #change(
     tenantUuid: TenantUuid,
     decide: (held: readonly CredentialRecord[]) => readonly CredentialChange[],
+    beside?: () => readonly NewAnswer[],
   ): Promise<readonly CredentialChange[]> {
-    const changes = await this.#storeOf(tenantUuid).changeCredentials(tenantUuid, decide);
+    const changes = await this.#storeOf(tenantUuid).changeCredentials(tenantUuid, decide, beside);
     for (const change of changes) this.#apply(change);
     return changes;
   }
@@ -256,7 +269,8 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint<CredentialContext>[] = [
     requestSchema: credentialRequestSchema,
     responseSchema: issuedApiKeySchema,
     errors: [],
-    handle: ({ credentials, caller }: CredentialContext, { body }) => credentials.createApiKey(caller, body),
+    handle: ({ credentials, caller }: CredentialContext, { body, keep }) =>
+      credentials.createApiKey(caller, body, keep),
   }),
   endpoint({
     ...OF_CREDENTIALS,
@@ -289,7 +303,8 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint<CredentialContext>[] = [
     requestSchema: credentialRequestSchema,
     responseSchema: issuedOauthClientSchema,
     errors: [],
-    handle: ({ credentials, caller }: CredentialContext, { body }) => credentials.createClient(caller, body),
+    handle: ({ credentials, caller }: CredentialContext, { body, keep }) =>
+      credentials.createClient(caller, body, keep),
   }),
   endpoint({
     ...OF_CREDENTIALS,

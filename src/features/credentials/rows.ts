@@ -289,24 +289,24 @@ export async function insertCredential(trx: Knex.Transaction, credential: NewCre
 
 /**
  * Stamps the end of a credential; one that ended already keeps its instant.
- * @returns its tenant. @throws AdministrationError if there is none
+ * @returns its tenant, and `hasEnded` if it ends now. @throws AdministrationError if there is none
  */
 export async function endCredential(
   trx: Knex.Transaction,
   kind: CredentialKind,
   id: string,
   atMs: EpochMs,
-): Promise<TenantUuid> {
+): Promise<{ readonly tenantUuid: TenantUuid; readonly hasEnded: boolean }> {
   const table = TABLES[kind];
   const row: { tenant_uuid: TenantUuid } | undefined = await trx(table.name)
     .where(table.id, id)
     .first('tenant_uuid');
   if (row === undefined) throw new AdministrationError(`there is no ${table.noun} ${id}`);
-  await trx(table.name)
+  const ended = await trx(table.name)
     .where(table.id, id)
     .whereNull(table.ended)
     .update({ [table.ended]: atMs });
-  return row.tenant_uuid;
+  return { tenantUuid: row.tenant_uuid, hasEnded: ended > 0 };
 }
 
 const USE_COLUMNS = { tenant_uuid: 'text', id: 'text', used_at_ms: 'bigint' } as const satisfies Columns;

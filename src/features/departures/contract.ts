@@ -70,6 +70,9 @@ export const sessionSchema = z
     sessionId: z.string().nullable().meta({
       description: 'Session id of the charger; null if it reports none.',
     }),
+    idTag: z.string().nullable().meta({
+      description: 'The last identifier that authorized the session; null if the charger reports none.',
+    }),
     deliveredKwh: z.number().meta({ description: 'Energy since the arrival of the car, kWh.' }),
     preferences: chargingPreferencesSchema.meta({
       description: 'The needs that count: of each field the first declaration in the order of `declared`.',

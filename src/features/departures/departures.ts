@@ -90,6 +90,8 @@ async function declareOverRest(
   { tenantUuid, requestId, by }: Pick<Asked, 'tenantUuid' | 'requestId' | 'by'>,
 ): Promise<void> {
   const { location, control } = connector;
+  // The row must not overtake energy that is on its way to the disk.
+  await core.written(tenantUuid);
   const record = needsRecordOf(connector);
   const { api: _, ...others } = record.declared;
   const declared = need === undefined || isEmpty(need) ? others : { ...others, api: need };
@@ -98,6 +100,7 @@ async function declareOverRest(
   await core.store.append(tenantUuid, [change]);
   if (!control.car.demand.hasCar || control.needs.arrivedAtMs !== arrivedAtMs) {
     // The row must not come back for the next car.
+    await core.written(tenantUuid);
     await core.store.append(tenantUuid, [{ kind: 'needs.put', needs: needsRecordOf(connector) }]);
     throw new DomainError('SESSION_NOT_FOUND', 'The car left while its needs were stored.');
   }
@@ -148,6 +151,7 @@ async function viewOfSession(core: Core, connector: ConnectorEntity): Promise<Se
     controllerUuid: record.controllerUuid,
     connectorId: record.connectorId,
     sessionId: needs.session ?? null,
+    idTag: needs.idTag ?? null,
     deliveredKwh: Math.round(needs.deliveredWh) / 1000,
     preferences: preferencesOf(needOf(needs)),
     declared: NEED_SOURCES.flatMap((source) => {

@@ -1,6 +1,8 @@
 // The car at each connector: its declared needs and its energy so far, in one row that the next car replaces.
 import type { Knex } from 'knex';
 import type { SessionNeeds } from '../../../machines/policy/session-needs.js';
+import type { SessionTimes } from '../../../machines/power/connector.js';
+import type { StoredEnergy } from '../../../machines/power/energy-count.js';
 import {
   type ConnectorId,
   type ControllerUuid,
@@ -15,10 +17,19 @@ interface NeedsRow {
   readonly controller_uuid: ControllerUuid;
   readonly connector_id: ConnectorId;
   readonly session_id: string | null;
+  readonly id_tag: string | null;
   /** JSON by source. */
   readonly declared: string;
   readonly delivered_wh: number;
   readonly register_wh: number | null;
+  /** null in rows from before it was stored. */
+  readonly register_at_ms: number | null;
+  readonly ahead_wh: number | null;
+  /** JSON. */
+  readonly quarters: string | null;
+  readonly charging_ms: number | null;
+  /** JSON by reason. */
+  readonly limited: string | null;
   readonly arrived_at_ms: number | null;
   /** Both are null, or neither. */
   readonly soc_percent: number | null;
@@ -38,9 +49,15 @@ const NEEDS = {
     controller_uuid: 'text',
     connector_id: 'text',
     session_id: 'text',
+    id_tag: 'text',
     declared: 'text',
     delivered_wh: 'double precision',
     register_wh: 'double precision',
+    register_at_ms: 'bigint',
+    ahead_wh: 'double precision',
+    quarters: 'text',
+    charging_ms: 'double precision',
+    limited: 'text',
     arrived_at_ms: 'bigint',
     soc_percent: 'double precision',
     soc_at_wh: 'double precision',
@@ -62,9 +79,15 @@ export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'n
         controller_uuid: needs.controllerUuid,
         connector_id: needs.connectorId,
         session_id: needs.session ?? null,
+        id_tag: needs.idTag ?? null,
         declared: JSON.stringify(needs.declared),
         delivered_wh: needs.deliveredWh,
-        register_wh: needs.registerWh ?? null,
+        register_wh: needs.energy.registerWh ?? null,
+        register_at_ms: needs.energy.registerAtMs ?? null,
+        ahead_wh: needs.energy.aheadWh,
+        quarters: JSON.stringify(needs.energy.quarters),
+        charging_ms: needs.times.chargingMs ?? null,
+        limited: JSON.stringify(needs.times.limitedMs),
         arrived_at_ms: needs.arrivedAtMs ?? null,
         soc_percent: needs.charged?.socPercent ?? null,
         soc_at_wh: needs.charged?.deliveredWh ?? null,
@@ -89,12 +112,22 @@ export async function loadNeeds(
     controllerUuid: row.controller_uuid,
     connectorId: row.connector_id,
     session: row.session_id ?? undefined,
+    idTag: row.id_tag ?? undefined,
     declared: JSON.parse(row.declared) as SessionNeeds['declared'],
     deliveredWh: row.delivered_wh,
-    registerWh: row.register_wh ?? undefined,
+    energy: {
+      registerWh: row.register_wh ?? undefined,
+      registerAtMs: row.register_at_ms ?? undefined,
+      aheadWh: row.ahead_wh ?? 0,
+      quarters: row.quarters === null ? [] : (JSON.parse(row.quarters) as StoredEnergy['quarters']),
+    },
     arrivedAtMs: row.arrived_at_ms ?? undefined,
     peakW: row.peak_w ?? 0,
     isIntegrated: row.is_integrated === 1,
+    times: {
+      chargingMs: row.charging_ms ?? undefined,
+      limitedMs: row.limited === null ? {} : (JSON.parse(row.limited) as SessionTimes['limitedMs']),
+    },
     charged: socPercent === null || socAtWh === null ? undefined : { socPercent, deliveredWh: socAtWh },
   }));
 }

@@ -1,6 +1,6 @@
 // The event log: its entries and their parameters.
 import { z } from 'zod';
-import { EVENT_TYPES, type EventType } from '../../ports/records.js';
+import { EVENT_SOURCES, EVENT_TYPES, type EventType } from '../../ports/records.js';
 import { mustBeText } from '../../wire/plain-errors.js';
 import { instantSchema } from '../../wire/rest.js';
 import { digits } from '../../wire/spans.js';
@@ -12,7 +12,7 @@ const TYPES_RULE = `must be types of events, separated by commas: ${EVENT_TYPES.
 
 const typesSchema = z
   .string(TYPES_RULE)
-  .max(400, TYPES_RULE)
+  .max(600, TYPES_RULE)
   .refine((text) => text.split(',').every((type) => EVENT_TYPES.some((known) => known === type)), TYPES_RULE)
   .transform((text) => text.split(',') as readonly string[] as readonly EventType[]);
 
@@ -58,10 +58,28 @@ const loggedEventSchema = z
     locationId: z.string().nullable().meta({ description: 'Null for the organization and for clusters.' }),
     controllerUuid: z.string().nullable(),
     connectorId: z.string().nullable(),
+    source: z.enum(EVENT_SOURCES).meta({
+      description: '`rest`: a request. `commandLine`: also provisioning. `service`: a rule or a charger.',
+    }),
     by: z.string().nullable().meta({ description: 'The credential that caused it; null without one.' }),
     data: z.record(z.string(), z.unknown()).meta({ description: 'The object that changed, by type.' }),
   })
   .meta({ id: 'LoggedEvent' });
+
+/** On the stream: a reader that comes back with this id misses and repeats none. */
+export const loggedSchema = z
+  .object({
+    event: z.literal('logged'),
+    id: z.number().int().meta({ description: 'Of the event log: as `id` of its data.' }),
+    data: loggedEventSchema,
+  })
+  .meta({ id: 'LoggedStreamEvent', description: 'With `events=logged`: an event of the log.' });
+
+export const gapSchema = z.object({ event: z.literal('gap'), data: z.object({ after: z.string() }) }).meta({
+  id: 'GapEvent',
+  description:
+    'With `events=logged`: events after the id `after` are no longer kept, or it is unknown. Read the present state again.',
+});
 
 export const eventPageSchema = z
   .object({

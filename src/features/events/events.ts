@@ -1,8 +1,15 @@
 // The event log: each committed change of a tenant once, in order, for systems that were away.
 
+import { DomainError } from '../../../machines/values/errors.js';
 import { findLocationId } from '../../actors/core.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
-import type { EventRecord } from '../../ports/records.js';
+import {
+  EVENT_TYPES,
+  type EventRecord,
+  type EventSource,
+  type EventType,
+  type Scope,
+} from '../../ports/records.js';
 import { toInstant } from '../../wire/instants.js';
 import { eventPageSchema, eventsQuerySchema } from './contract.js';
 import { readEvents } from './rows.js';
@@ -17,9 +24,10 @@ export const listEvents = endpoint({
   querySchema: eventsQuerySchema,
   responseSchema: eventPageSchema,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle({ directory, clock, read, changes }, { tenantUuid, query }) {
+  async handle({ directory, clock, read, changes }, { tenantUuid, query, scopes }) {
     const locationId = findLocationId(directory, tenantUuid, query.locationId);
-    const filter = { afterId: Number(query.after), types: query.type, locationId, count: query.limit };
+    const types = readableTypes(query.type, scopes);
+    const filter = { afterId: Number(query.after), types, locationId, count: query.limit };
     const untilMs = clock.monotonicMs() + 1000 * query.waitS;
     for (;;) {
       const seen = changes.seen(tenantUuid);
@@ -38,7 +46,37 @@ export const listEvents = endpoint({
   },
 });
 
-function viewOfEvent({ id, type, atMs, locationId, controllerUuid, connectorId, by, data }: EventRecord) {
+/** Their objects are those of endpoints with this scope. */
+const OF_CREDENTIALS: readonly EventType[] = [
+  'credential.issued',
+  'credential.changed',
+  'credential.ended',
+  'webhook.changed',
+  'webhook.deleted',
+  'mailSubscription.changed',
+  'mailSubscription.deleted',
+];
+const CREDENTIALS_SCOPE = 'credentials:write';
+
+/** @throws DomainError INSUFFICIENT_SCOPE if the caller asks for types that it may not read */
+function readableTypes(
+  asked: readonly EventType[] | undefined,
+  scopes: readonly Scope[],
+): readonly EventType[] | undefined {
+  if (scopes.includes(CREDENTIALS_SCOPE)) return asked;
+  if (asked === undefined) return EVENT_TYPES.filter((type) => !OF_CREDENTIALS.includes(type));
+  const refused = asked.find((type) => OF_CREDENTIALS.includes(type));
+  if (refused === undefined) return asked;
+  throw new DomainError('INSUFFICIENT_SCOPE', `type: ${refused} needs the scope ${CREDENTIALS_SCOPE}.`);
+}
+
+function sourceOf({ by, type }: EventRecord): EventSource {
+  if (by !== null) return 'rest';
+  return type === 'provisioning.changed' || OF_CREDENTIALS.includes(type) ? 'commandLine' : 'service';
+}
+
+export function viewOfEvent(event: EventRecord) {
+  const { id, type, atMs, locationId, controllerUuid, connectorId, by, data } = event;
   return {
     id: String(id),
     type,
@@ -46,6 +84,7 @@ function viewOfEvent({ id, type, atMs, locationId, controllerUuid, connectorId, 
     locationId,
     controllerUuid,
     connectorId,
+    source: sourceOf(event),
     by,
     data,
   };

@@ -120,7 +120,8 @@ export async function readEvents(
   filter: {
     readonly afterId: number;
     readonly types: readonly EventType[] | undefined;
-    readonly locationId: LocationId | undefined;
+    /** Null: events without a location. Undefined: all. */
+    readonly locationId: LocationId | null | undefined;
     readonly count: number;
   },
 ): Promise<EventPage> {

@@ -84,18 +84,34 @@ export const scheduleLocation = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn }) {
+  async handle(core, { tenantUuid, path, body, warn, keep }) {
     const now = core.clock.nowMs();
     const profile = profileOf(body, now);
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const target = { kind: 'location', locationId: location.record.locationId } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }]);
+    const kept = keep(() => expectedSchedule(location, profile, now));
+    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }, ...kept]);
     const { schedule, outlook } = applyLocationProfile(core, location, profile);
     adviseOn(core, [outlook], warn);
     return schedule;
   },
 });
+
+/** The answer, unless another write of the location comes before this one. */
+function expectedSchedule(
+  { record, actor }: LocationEntity,
+  profile: LimitProfile,
+  now: EpochMs,
+): LocationSchedule {
+  const { stack, permanentLimitKw } = actor.getSnapshot().context;
+  return {
+    locationId: record.locationId,
+    ...viewOfProfile(profile, statusAt(profile, now)),
+    permanentLimitKw,
+    effectiveLimitKw: effectiveLimitKwAt(putProfile(stack, profile), permanentLimitKw, now),
+  };
+}
 
 /** Passes a profile that is on disk to its location. @returns the answer, and the spans for the preview */
 function applyLocationProfile(
@@ -277,14 +293,26 @@ export const scheduleConnector = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn }) {
+  async handle(core, { tenantUuid, path, body, warn, keep }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const connector = findConnector(core.directory, tenantUuid, path);
     requireActiveConnector(connector);
     const { controllerUuid, connectorId } = connector.record;
     const target = { kind: 'connector', controllerUuid, connectorId } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
+    const viewAs = (status: ProfileStatus) => ({
+      controllerUuid,
+      connectorId,
+      limitKw: profile.limitKw,
+      startTime: toInstant(profile.startsAtMs),
+      endTime: toInstant(profile.endsAtMs),
+      status,
+    });
+    const kept = keep(() => viewAs(statusAt(profile, submittedAtMs)));
+    await core.store.append(tenantUuid, [
+      { kind: 'profile.put', target, profile, atMs: submittedAtMs },
+      ...kept,
+    ]);
     const now = core.clock.nowMs();
     const event = { type: 'profile.submitted', profile, now } as const;
     const key = connectorKey(connector.record);
@@ -293,14 +321,7 @@ export const scheduleConnector = endpoint({
     core.directory.sendToLocation(location, { type: 'connector.event', key, event });
     const spans = spansOfProfile(connectorStackOf(location, key), profile, replaced, now);
     adviseOnLock(core, connector, profile, { location, spans }, warn);
-    return {
-      controllerUuid,
-      connectorId,
-      limitKw: profile.limitKw,
-      startTime: toInstant(profile.startsAtMs),
-      endTime: toInstant(profile.endsAtMs),
-      status: statusOf(connectorProfilesOf(location, key), profile),
-    };
+    return viewAs(statusOf(connectorProfilesOf(location, key), profile));
   },
 });
 
@@ -412,19 +433,24 @@ export const scheduleOrganization = endpoint({
   responseSchema: organizationScheduleSchema,
   errors: [],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, body }) {
+  async handle(core, { tenantUuid, body, keep }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const { organization } = findTenant(core.directory, tenantUuid);
     const target = { kind: 'organization' } as const;
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
+    const viewAs = (status: ProfileStatus) => ({
+      tenantUuid,
+      ...viewOfProfile(profile, status),
+      note: ORGANIZATION_NOTE,
+    });
+    const kept = keep(() => viewAs(statusAt(profile, submittedAtMs)));
+    await core.store.append(tenantUuid, [
+      { kind: 'profile.put', target, profile, atMs: submittedAtMs },
+      ...kept,
+    ]);
     const now = core.clock.nowMs();
     core.directory.sendToOrganization(organization, { type: 'profile.submitted', profile, now });
-    return {
-      tenantUuid,
-      ...viewOfProfile(profile, statusOf(organization.actor.getSnapshot().context, profile)),
-      note: ORGANIZATION_NOTE,
-    };
+    return viewAs(statusOf(organization.actor.getSnapshot().context, profile));
   },
 });
 
@@ -519,7 +545,7 @@ export const scheduleCluster = endpoint({
   mayWarn: true,
   errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_MEMBER,
-  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn }) {
+  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn, keep }) {
     const profile = profileOf(body, core.clock.nowMs());
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const { record } = findCluster(core.directory, tenantUuid, clusterId);
@@ -543,24 +569,26 @@ export const scheduleCluster = endpoint({
       }
       // Instant of its turn in the queue: writes during its wait were submitted before it.
       const submittedAtMs = core.clock.nowMs();
-      await core.store.append(
-        tenantUuid,
-        members.map(({ record: { locationId } }) => {
-          const target = { kind: 'location', locationId } as const;
-          return { kind: 'profile.put', target, profile, atMs: submittedAtMs };
-        }),
+      const viewOf = (applied: LocationSchedule[]) => ({
+        clusterId,
+        applied,
+        errors,
+        totalLocations: record.locationIds.length,
+      });
+      const kept = keep(() =>
+        viewOf(members.map((location) => expectedSchedule(location, profile, submittedAtMs))),
       );
+      const puts = members.map(({ record: { locationId } }) => {
+        const target = { kind: 'location', locationId } as const;
+        return { kind: 'profile.put', target, profile, atMs: submittedAtMs } as const;
+      });
+      await core.store.append(tenantUuid, [...puts, ...kept]);
       const applied = core.directory.together(() =>
         members.map((location) => applyLocationProfile(core, location, profile)),
       );
       const outlooks = applied.map(({ outlook }) => outlook);
       adviseOn(core, outlooks, warn);
-      return {
-        clusterId,
-        applied: applied.map(({ schedule }) => schedule),
-        errors,
-        totalLocations: record.locationIds.length,
-      };
+      return viewOf(applied.map(({ schedule }) => schedule));
     });
   },
 });

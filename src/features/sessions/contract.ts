@@ -1,5 +1,6 @@
 // Ended charging sessions in answers.
 import { z } from 'zod';
+import { LIMIT_REASONS } from '../../../machines/ledger/grant.js';
 import { NEED_SOURCES } from '../../../machines/policy/session-needs.js';
 import { chargingPreferencesSchema } from '../../wire/charging-preferences.js';
 import { instantSchema } from '../../wire/rest.js';
@@ -11,6 +12,12 @@ export const sessionsQuerySchema = spanPageQuerySchema.extend({
     .max(200)
     .optional()
     .meta({ description: 'Sessions of this location alone. Left out: of all locations.' }),
+  controllerUuid: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'With `connectorId`: sessions of this connector alone.' }),
+  connectorId: z.string().max(200).optional().meta({ description: 'A connector of `controllerUuid`.' }),
 });
 export type SessionsQuery = z.output<typeof sessionsQuerySchema>;
 
@@ -22,11 +29,21 @@ const endedSessionSchema = z
     sessionId: z.string().nullable().meta({
       description: 'Session id of the charger; null if it reports none.',
     }),
+    idTag: z.string().nullable().meta({
+      description: 'The last identifier that authorized the session; null if the charger reports none.',
+    }),
     startTime: instantSchema.meta({ description: 'The first report with the car.' }),
     endTime: instantSchema.meta({ description: 'The first report without it, or with the next car.' }),
     energyKwh: z.number(),
     energySource: z.enum(['register', 'power']).meta({
       description: '`register`: all energy is from the register; `power`: some is integrated from power.',
+    }),
+    chargingMinutes: z.number().nullable().meta({
+      description: 'Time in which the car drew power; null in sessions from before it was counted.',
+    }),
+    limited: z.array(z.object({ reason: z.enum(LIMIT_REASONS), minutes: z.number() })).meta({
+      description:
+        'Time in which the car got less than it could use, by the reason of its limit, the longest first.',
     }),
     peakKw: z.number().meta({ description: 'The highest reported power, kW.' }),
     preferences: chargingPreferencesSchema.meta({ description: 'The needs that counted at its end.' }),

@@ -1,6 +1,7 @@
 // Ended charging sessions as rows, never deleted.
 import type { Knex } from 'knex';
 import type { SessionNeed, SessionNeeds } from '../../../machines/policy/session-needs.js';
+import type { SessionTimes } from '../../../machines/power/connector.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import { readThrough } from '../../outbound/knex/engine.js';
@@ -16,6 +17,7 @@ interface SessionRow {
   readonly left_at_ms: EpochMs;
   /** Empty without one: it is a part of the key, because two sessions may begin in one millisecond. */
   readonly session_id: string;
+  readonly id_tag: string | null;
   readonly delivered_wh: number;
   readonly peak_w: number;
   /** 1 if true. */
@@ -24,6 +26,10 @@ interface SessionRow {
   readonly declared: string;
   /** JSON. */
   readonly need: string;
+  /** null in rows from before it was counted. */
+  readonly charging_ms: number | null;
+  /** JSON by reason. */
+  readonly limited: string | null;
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -39,11 +45,14 @@ const SESSIONS = {
     arrived_at_ms: 'bigint',
     left_at_ms: 'bigint',
     session_id: 'text',
+    id_tag: 'text',
     delivered_wh: 'double precision',
     peak_w: 'double precision',
     is_integrated: 'integer',
     declared: 'text',
     need: 'text',
+    charging_ms: 'double precision',
+    limited: 'text',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
@@ -72,11 +81,14 @@ export async function putSessions(
         arrived_at_ms: session.arrivedAtMs,
         left_at_ms: session.leftAtMs,
         session_id: session.session ?? '',
+        id_tag: session.idTag ?? null,
         delivered_wh: session.deliveredWh,
         peak_w: session.peakW,
         is_integrated: session.isIntegrated ? 1 : 0,
         declared: JSON.stringify(session.declared),
         need: JSON.stringify(session.need),
+        charging_ms: session.times.chargingMs ?? null,
+        limited: JSON.stringify(session.times.limitedMs),
       },
     ]),
   );
@@ -89,14 +101,22 @@ export async function readSessions(
   tenantUuid: TenantUuid,
   filter: {
     readonly locationId: LocationId | undefined;
+    readonly connector?:
+      | { readonly controllerUuid: ControllerUuid; readonly connectorId: ConnectorId }
+      | undefined;
     readonly window: TimeWindow;
     readonly count: number;
   },
 ): Promise<SessionRecord[]> {
-  const { locationId, window, count } = filter;
+  const { locationId, connector, window, count } = filter;
   const index = locationId === undefined ? 'charging_sessions_by_tenant' : 'charging_sessions_by_location';
-  const rows: SessionRow[] = await trx(readThrough(trx, 'charging_sessions', index))
+  // The key finds a connector.
+  const table = connector ? 'charging_sessions' : readThrough(trx, 'charging_sessions', index);
+  const rows: SessionRow[] = await trx(table)
     .where({ tenant_uuid: tenantUuid, ...(locationId === undefined ? {} : { location_id: locationId }) })
+    .where(
+      connector ? { controller_uuid: connector.controllerUuid, connector_id: connector.connectorId } : {},
+    )
     .where('left_at_ms', '>=', window.startsAtMs)
     .where('left_at_ms', '<', window.endsAtMs)
     .select(...SESSION_COLUMNS)
@@ -115,10 +135,15 @@ export async function readSessions(
     arrivedAtMs: row.arrived_at_ms,
     leftAtMs: row.left_at_ms,
     session: row.session_id === '' ? undefined : row.session_id,
+    idTag: row.id_tag ?? undefined,
     deliveredWh: row.delivered_wh,
     peakW: row.peak_w,
     isIntegrated: row.is_integrated === 1,
     declared: JSON.parse(row.declared) as SessionNeeds['declared'],
     need: JSON.parse(row.need) as SessionNeed,
+    times: {
+      chargingMs: row.charging_ms ?? undefined,
+      limitedMs: row.limited === null ? {} : (JSON.parse(row.limited) as SessionTimes['limitedMs']),
+    },
   }));
 }

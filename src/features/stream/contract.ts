@@ -28,7 +28,3 @@ export const closedSchema = z
     id: 'ClosedEvent',
     description: 'The last event: the reason for the end of the stream, as in the error envelope.',
   });
-
-export const streamQuerySchema = z.object({
-  locationId: z.string().optional().meta({ description: 'Only events of this location.' }),
-});

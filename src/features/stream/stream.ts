@@ -14,19 +14,21 @@ import {
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type { AlarmRecord } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
-import { streamQuerySchema } from './contract.js';
 
 /** @param responseSchema every event */
-export function streamEndpoint<Schema extends z.ZodType>(responseSchema: Schema) {
+export function streamEndpoint<Query extends z.ZodObject, Schema extends z.ZodType>(
+  querySchema: Query,
+  responseSchema: Schema,
+) {
   return {
     operationId: 'followEvents',
     method: 'get',
     path: '/v1/stream',
     tag: 'operators',
-    summary: 'Follow limits, profiles, locks, alarms and power as server-sent events',
+    summary: 'Follow limits, profiles, locks, alarms and power, or the event log, as server-sent events',
     scope: 'locations:read',
     isExtension: true,
-    querySchema: streamQuerySchema,
+    querySchema,
     status: 200,
     responseSchema,
     produces: 'text/event-stream',

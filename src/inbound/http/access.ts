@@ -12,7 +12,7 @@ import type { FailedSignIn, SignInLog } from '../../sign-in-log.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { type CredentialDirectory, type CredentialUses, isInForce } from './credentials.js';
 import type { Exchange } from './exchange.js';
-import { Refusal, retryAfter } from './refusal.js';
+import { type Headers, Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
 // Counts and logs failed sign-ins over HTTP, and makes an address wait after too many.
@@ -86,6 +86,8 @@ export class Access {
   readonly #failedSignIns: FailedSignIns;
   readonly #clock: Clock;
   readonly #ratePerS: number;
+  readonly #burst: number;
+  readonly #policy: string;
   readonly #uses: CredentialUses;
   /** Never shrinks: one bucket for each tenant that ever sent a request. */
   readonly #buckets = new Map<TenantUuid, TokenBucket>();
@@ -105,6 +107,8 @@ export class Access {
     this.#failedSignIns = options.failedSignIns;
     this.#clock = options.clock;
     this.#ratePerS = options.ratePerS;
+    this.#burst = Math.max(1, BURST_S * options.ratePerS);
+    this.#policy = `"tenant";q=${Math.floor(this.#burst)};w=${Math.ceil(this.#burst / options.ratePerS)}`;
     this.#uses = options.uses;
   }
 
@@ -127,7 +131,9 @@ export class Access {
     exchange.tenantUuid = caller.tenantUuid;
     const now = this.#clock.monotonicMs();
     const bucket = this.#bucketOf(caller.tenantUuid);
-    if (!bucket.take(now)) {
+    const isWithinRate = bucket.take(now);
+    exchange.rateLimit = this.#rateLimitOf(bucket, now);
+    if (!isWithinRate) {
       throw new Refusal(
         'RATE_LIMITED',
         `More than ${this.#ratePerS} requests per second: slow down and try again.`,
@@ -155,11 +161,19 @@ export class Access {
     return new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
   }
 
+  /** draft-ietf-httpapi-ratelimit-headers-10: the quota of a window, the rest of it, and seconds until more is there. */
+  #rateLimitOf(bucket: TokenBucket, now: number): Headers {
+    const { left, moreInMs } = bucket.look(now);
+    return {
+      'ratelimit-policy': this.#policy,
+      ratelimit: `"tenant";r=${left};t=${Math.ceil(moreInMs / 1000)}`,
+    };
+  }
+
   #bucketOf(tenantUuid: TenantUuid): TokenBucket {
     const held = this.#buckets.get(tenantUuid);
     if (held !== undefined) return held;
-    const ratePerS = this.#ratePerS;
-    const bucket = createTokenBucket({ ratePerS, burst: Math.max(1, BURST_S * ratePerS) });
+    const bucket = createTokenBucket({ ratePerS: this.#ratePerS, burst: this.#burst });
     this.#buckets.set(tenantUuid, bucket);
     return bucket;
   }

@@ -1,18 +1,20 @@
 // The HTTP handler of an endpoint. It checks credential, feature, scope, query and body, in this order.
 import type { IncomingMessage } from 'node:http';
+import { stringify } from 'csv-stringify/sync';
 import express from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { Asked, Operation } from '../../actors/core.js';
+import { type Asked, type Keep, keepNothing, type Operation } from '../../actors/core.js';
 import type { Application } from '../../features/application.js';
 import type { Grantor } from '../../ports/credentials.js';
+import type { Scope } from '../../ports/records.js';
 import { credentialRef } from '../../secrets.js';
-import type { EndpointDescription } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
 import type { Access } from './access.js';
-import type { Endpoint } from './endpoint.js';
-import { type Exchange, sendJson, toJson, UNREADABLE_BODY, wholeBody } from './exchange.js';
+import type { CsvForm, Endpoint } from './endpoint.js';
+import { type Exchange, sendCsv, sendJson, toJson, UNREADABLE_BODY, wholeBody } from './exchange.js';
+import { type Idempotency, idempotencyKeyOf } from './idempotency.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 
 // Reads and checks a body. A refusal names the field and the rule.
@@ -120,65 +122,124 @@ export interface EndpointParts {
   readonly withApplication: WithApplication;
   readonly access: Access;
   readonly readBody: BodyReader;
+  readonly idempotency: Idempotency;
 }
 
 /** @param operation of the application, or a function for an endpoint that the node answers */
 export function createEndpointHandler<Context>(
   endpoint: Endpoint<Context>,
   operation: Operation | ((asked: Asked, caller: Grantor) => object | Promise<object>),
-  { withApplication, access, readBody }: EndpointParts,
+  { withApplication, access, readBody, idempotency }: EndpointParts,
 ): Handler {
-  const { requestSchema, querySchema } = endpoint;
+  const { method, requestSchema, querySchema } = endpoint;
   const unasked = querySchema?.parse({});
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
   return (exchange) => {
     const caller = access.admit(exchange, endpoint.scope);
     const { tenantUuid } = caller;
     const by = credentialRef(caller);
+    const key = method === 'post' ? idempotencyKeyOf(exchange) : undefined;
     return withApplication(tenantUuid, exchange, (application) => {
       let warning: string | undefined;
-      const answerTo = (body: unknown) => {
+      const answerTo = (body: unknown, keep: Keep) => {
         const text = querySchema === undefined ? '' : exchange.query;
         const asked = {
           tenantUuid,
           requestId: exchange.requestId,
           by,
+          scopes: caller.scopes,
           path: exchange.parameters,
           body,
           query: querySchema === undefined || text === '' ? unasked : parseQuery(querySchema, text),
+          ifMatch: exchange.request.headers['if-match'],
           warn(advice: string) {
             warning = advice;
           },
+          keep,
         };
         return typeof operation === 'function'
           ? operation(asked, caller)
           : application.answer(operation, asked);
       };
       const send = (view: object) =>
-        sendJson(exchange, endpoint.status, serialize(view), headersOf(endpoint, view, warning));
+        endpoint.csv !== undefined && acceptsCsv(exchange)
+          ? sendTable(exchange, endpoint.csv, view)
+          : sendJson(
+              exchange,
+              endpoint.status,
+              serialize(view),
+              headersOf(endpoint, exchange, view, warning),
+            );
+      if (requestSchema !== undefined && key !== undefined) {
+        const answerOf = (view: object) => ({
+          status: endpoint.status,
+          body: serialize(view),
+          headers: headersOf(endpoint, exchange, view, warning),
+        });
+        return readBody(exchange).then((data) => {
+          const body = parseBody(requestSchema, data);
+          return idempotency.answer({
+            exchange,
+            tenantUuid,
+            key,
+            // An answer with a new secret is for the same credential alone.
+            sameness: [method, exchange.path, data, ...(endpoint.scope === SECRETS ? [by] : [])],
+            answerOf,
+            execute: async (keep) => answerOf(await answerTo(body, keep)),
+          });
+        });
+      }
       const view =
         requestSchema === undefined
-          ? answerTo(undefined)
-          : readBody(exchange).then((body) => answerTo(parseBody(requestSchema, body)));
+          ? answerTo(undefined, keepNothing)
+          : readBody(exchange).then((body) => answerTo(parseBody(requestSchema, body), keepNothing));
       return view instanceof Promise ? view.then(send) : send(view);
     });
   };
 }
 
-/** `Location` of a created resource, and the `Warning` of a success. */
+const SECRETS: Scope = 'credentials:write';
+
+function acceptsCsv({ request }: Exchange): boolean {
+  return /(^|[\s,])text\/csv\b/i.test(request.headers.accept ?? '');
+}
+
+/** A page as a table. `Link` names the next page (RFC 8288), and is left out on the last one. */
+function sendTable(exchange: Exchange, { columns, rows }: CsvForm, view: object): void {
+  // A spreadsheet would compute a text such as "=1+1", which a charger may have sent.
+  const options = { header: true, columns: [...columns], escape_formulas: true, cast: { boolean: String } };
+  const { nextCursor } = view as { readonly nextCursor?: string | null };
+  sendCsv(
+    exchange,
+    stringify([...rows(view as never)], options),
+    nextCursor == null ? NO_HEADERS : { link: `<${pageAfter(exchange, nextCursor)}>; rel="next"` },
+  );
+}
+
+function pageAfter({ path, query }: Exchange, cursor: string): string {
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', cursor);
+  return `${path}?${parameters}`;
+}
+
+/** `Location` of a created resource, `ETag`, and the `Warning` of a success. */
 function headersOf(
-  { status, path }: EndpointDescription,
+  { status, path, entityTagOf }: Pick<Endpoint, 'status' | 'path' | 'entityTagOf'>,
+  { parameters }: Exchange,
   answer: object,
   warning: string | undefined,
 ): Headers {
-  if (status !== 201 && warning === undefined) return NO_HEADERS;
+  if (status !== 201 && warning === undefined && entityTagOf === undefined) return NO_HEADERS;
   return {
-    ...(status === 201 && { location: `${path}/${idOf(answer)}` }),
+    ...(entityTagOf !== undefined && { etag: entityTagOf(answer as never) }),
+    ...(status === 201 && {
+      location: `${path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''))}/${idOf(answer)}`,
+    }),
     ...(warning !== undefined && { warning: warningOf(warning) }),
   };
 }
 
-const ID_FIELDS = ['clusterId', 'keyId', 'clientId'];
+const ID_FIELDS = ['clusterId', 'keyId', 'clientId', 'webhookId', 'muteId', 'mailSubscriptionId'];
 
 /** The id of a created resource. */
 function idOf(answer: object): string {

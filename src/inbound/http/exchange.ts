@@ -86,6 +86,8 @@ export class Exchange {
   parameters = NO_PARAMETERS;
   /** The path's pattern, for metrics; `unmatched` for a path without a route. */
   route = 'unmatched';
+  /** `RateLimit` and its policy, once the tenant is known. */
+  rateLimit = NO_HEADERS;
   /** Tenant of a valid credential. */
   tenantUuid: TenantUuid | undefined;
   readonly #trustProxy: number;
@@ -150,11 +152,16 @@ const PATH_READ = 2 * PATH_LOGGED;
 /** nginx logs this status if a client disconnects before its answer. */
 const CLIENT_GONE = 499;
 
-const JSON_HEADERS = Object.entries({
-  ...API_SECURITY_HEADERS,
-  'cache-control': 'no-store',
-  'content-type': 'application/json; charset=utf-8',
-}).flat();
+const JSON_HEADERS = headersOfType('application/json');
+const CSV_HEADERS = headersOfType('text/csv');
+
+function headersOfType(type: string): readonly string[] {
+  return Object.entries({
+    ...API_SECURITY_HEADERS,
+    'cache-control': 'no-store',
+    'content-type': `${type}; charset=utf-8`,
+  }).flat();
+}
 
 interface ReceptionParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
   readonly clock: Clock;
@@ -256,19 +263,23 @@ export class RequestLog {
 }
 
 /** Writes `text`, which is JSON, in one go. `headers` are added to the common ones. */
-export function sendJson(
-  { response, requestId }: Exchange,
+export function sendJson(exchange: Exchange, status: number, text: string, headers = NO_HEADERS): void {
+  send(exchange, status, text, [...JSON_HEADERS], headers);
+}
+
+export function sendCsv(exchange: Exchange, text: string, headers: Headers): void {
+  send(exchange, 200, text, [...CSV_HEADERS], headers);
+}
+
+function send(
+  { response, requestId, rateLimit }: Exchange,
   status: number,
   text: string,
-  headers: Headers = NO_HEADERS,
+  fields: string[],
+  headers: Headers,
 ): void {
-  const fields = [
-    ...JSON_HEADERS,
-    'x-request-id',
-    requestId,
-    'content-length',
-    String(Buffer.byteLength(text)),
-  ];
+  fields.push('x-request-id', requestId, 'content-length', String(Buffer.byteLength(text)));
+  for (const name in rateLimit) fields.push(name, rateLimit[name] ?? '');
   for (const name in headers) fields.push(name, headers[name] ?? '');
   response.writeHead(status, fields);
   response.end(text);

@@ -1,5 +1,6 @@
 // The routes of a node, and the checks before them.
 import type { RequestListener } from 'node:http';
+import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { TenantCredentials } from '../../features/credentials/credentials.js';
 import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
 import { ENDPOINTS } from '../../features/endpoints.js';
@@ -11,6 +12,7 @@ import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
+import type { Store } from '../../ports/store.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
@@ -24,6 +26,7 @@ import {
   type WithApplication,
 } from './endpoint-handler.js';
 import type { Exchange, Exchanges } from './exchange.js';
+import { Idempotency } from './idempotency.js';
 import { createListener, type Route } from './listener.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
@@ -61,6 +64,8 @@ export interface HttpParts {
   readonly forwardElsewhere?: (exchange: Exchange) => Promise<void> | undefined;
   readonly credentials: CredentialDirectory;
   readonly tenantCredentials: TenantCredentials;
+  /** Returns the store that may write for the tenant. */
+  readonly storeOf: (tenantUuid: TenantUuid) => Pick<Store, 'append' | 'read'>;
   readonly credentialUses: CredentialUses;
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
@@ -90,6 +95,14 @@ const INSTEAD_OF_DELETE = new Map(
 );
 
 const HEALTH_PATH = '/health';
+/** The endpoints in the OpenAPI document. */
+export const DESCRIBED: readonly EndpointDescription[] = [
+  ...ENDPOINTS,
+  ...CREDENTIAL_ENDPOINTS,
+  followEvents,
+  HEALTH_ENDPOINT,
+  issueToken,
+];
 const OWN_PATHS = new Set([HEALTH_PATH, HEALTH_ENDPOINT.path, METRICS_PATH]);
 
 export function createNodeApp(config: HttpSettings, parts: AppParts): RequestListener {
@@ -141,7 +154,12 @@ function routesOf(config: HttpSettings, parts: AppParts): readonly Route[] {
   const { withApplication } = parts;
   const ratePerS = config.httpRatePerS;
   const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS, uses });
-  const checks = { withApplication, access, readBody: createBodyReader({ limitBytes, form: false }) };
+  const checks = {
+    withApplication,
+    access,
+    readBody: createBodyReader({ limitBytes, form: false }),
+    idempotency: new Idempotency(parts),
+  };
   const health = createHealthHandler(parts.health);
   const token = createTokenHandler({
     tokens,
@@ -152,7 +170,6 @@ function routesOf(config: HttpSettings, parts: AppParts): readonly Route[] {
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, access });
-  const described = [...ENDPOINTS, ...CREDENTIAL_ENDPOINTS, followEvents, HEALTH_ENDPOINT, issueToken];
 
   const routeOf = ({ method, path }: EndpointDescription, handler: Handler) =>
     [method, path, method === 'get' ? whileReadsAreAnswered(handler, parts) : handler] as const;
@@ -172,7 +189,7 @@ function routesOf(config: HttpSettings, parts: AppParts): readonly Route[] {
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', HEALTH_PATH, health],
     [issueToken.method, issueToken.path, token],
-    ['get', OPENAPI_PATH, createDescriptionHandler(() => createOpenApiDocument(described, parts.version))],
+    ['get', OPENAPI_PATH, createDescriptionHandler(() => createOpenApiDocument(DESCRIBED, parts.version))],
     [
       'get',
       ASYNCAPI_PATH,

@@ -12,6 +12,9 @@ import {
   provisionGateways,
   type TenantRow,
 } from '../../features/credentials/rows.js';
+import { credentialEvent, eventsOfProvisioning } from '../../features/event-log.js';
+import type { NewEvent } from '../../features/events/rows.js';
+import { logEvents } from '../../features/store-rows.js';
 import type {
   Administration,
   PasswordSeal,
@@ -54,6 +57,7 @@ async function provisionTenant(
       sites: changed.some(isOfSite),
       credentials: changed.some(({ kind }) => kind !== 'location' && kind !== 'connector'),
     });
+    await logEvents(trx, tenant.tenantUuid, eventsOfProvisioning(tenant, actions, options.atMs));
   }).catch((error: unknown) => {
     if (error !== undone) throw error;
   });
@@ -106,11 +110,13 @@ function administrationOver(database: Database): Administration {
   return {
     provision: (tenant, settings) => noted(orUnavailable(() => provisionTenant(knex, tenant, settings))),
     listTenants: () => orUnavailable(() => inSnapshot(knex, listTenants)),
-    setFeature: (tenantUuid, feature, enabled) =>
+    setFeature: (tenantUuid, feature, enabled, atMs) =>
       noted(
         changeCredentials(knex, async (trx, mark) => {
           await mark(tenantUuid);
-          await setFeature(trx, tenantUuid, feature, enabled);
+          const action = await setFeature(trx, tenantUuid, feature, enabled);
+          const actions = [{ action, kind: 'feature', id: feature }];
+          return eventsOfProvisioning({ tenantUuid, apiKeys: [], oauthClients: [] }, actions, atMs);
         }),
       ),
     addCredential: (credential) =>
@@ -118,10 +124,18 @@ function administrationOver(database: Database): Administration {
         changeCredentials(knex, async (trx, mark) => {
           await mark(credential.tenantUuid);
           await insertCredential(trx, credential);
+          return [credentialEvent('credential.issued', credential, credential.createdAtMs ?? 0, null)];
         }),
       ),
     endCredential: (kind, id, atMs) =>
-      noted(changeCredentials(knex, async (trx, mark) => mark(await endCredential(trx, kind, id, atMs)))),
+      noted(
+        changeCredentials(knex, async (trx, mark) => {
+          const { tenantUuid, hasEnded } = await endCredential(trx, kind, id, atMs);
+          await mark(tenantUuid);
+          if (!hasEnded) return [];
+          return [credentialEvent('credential.ended', { kind, id, tenantUuid }, atMs, null)];
+        }),
+      ),
     listCredentials: (kind, tenantUuid) => orUnavailable(() => loadCredentialsOf(knex, kind, tenantUuid)),
     mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
     passwordSeals: (tenantUuid) => orUnavailable(() => loadPasswordSeals(knex, tenantUuid)),
@@ -169,19 +183,23 @@ async function countByTenant(trx: Knex.Transaction, table: string): Promise<Map<
 }
 
 /**
- * Runs `change` in a transaction. It calls `mark` for the tenant whose credentials it changes, which fails with
- * AdministrationError for an unknown tenant.
+ * Runs `change` in a transaction, and logs the events that it returns. It calls `mark` for the tenant whose credentials
+ * it changes, which fails with AdministrationError for an unknown tenant.
  */
 function changeCredentials(
   knex: Knex,
-  change: (trx: Knex.Transaction, mark: (tenantUuid: TenantUuid) => Promise<void>) => Promise<void>,
+  change: (
+    trx: Knex.Transaction,
+    mark: (tenantUuid: TenantUuid) => Promise<void>,
+  ) => Promise<readonly NewEvent[]>,
 ): Promise<void> {
   return orUnavailable(() =>
     inTransaction(knex, async (trx) => {
       const revision = await nextRevision(trx);
-      await change(trx, (tenantUuid) =>
+      const events = await change(trx, (tenantUuid) =>
         markChanged(trx, tenantUuid, revision, { sites: false, credentials: true }),
       );
+      for (const event of events) await logEvents(trx, event.tenantUuid, [event]);
     }),
   );
 }
@@ -191,12 +209,14 @@ async function setFeature(
   tenantUuid: TenantUuid,
   feature: string,
   enabled: boolean,
-): Promise<void> {
+): Promise<ProvisioningAction['action']> {
   const row: TenantRow | undefined = await trx('tenants').where('tenant_uuid', tenantUuid).first('features');
   const features = new Set(row === undefined ? [] : (JSON.parse(row.features) as string[]));
+  if (features.has(feature) === enabled) return 'unchanged';
   if (enabled) features.add(feature);
   else features.delete(feature);
   await trx('tenants')
     .where('tenant_uuid', tenantUuid)
     .update({ features: JSON.stringify([...features]) });
+  return enabled ? 'created' : 'removed';
 }

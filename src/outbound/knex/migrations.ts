@@ -36,6 +36,16 @@ async function dropTables(knex: Knex, statements: readonly string[]): Promise<vo
   }
 }
 
+type AddedColumns = readonly (readonly [table: string, column: string])[];
+
+function added(columns: AddedColumns): readonly string[] {
+  return columns.map(([table, column]) => `alter table ${table} add column ${column}`);
+}
+
+function dropped(columns: AddedColumns): readonly string[] {
+  return columns.map(([table, column]) => `alter table ${table} drop column ${column.split(' ')[0]}`);
+}
+
 function release01(dialect: Dialect): readonly string[] {
   return [
     ...credentials(dialect),
@@ -381,6 +391,135 @@ function events({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/** A row per connector and day in the zone of its location; no foreign key, as above. */
+function energyDays({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table energy_days (
+      tenant_uuid ${text} not null,
+      day ${text} not null,
+      location_id ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      starts_at_ms bigint not null,
+      wh double precision not null,
+      integrated_wh double precision not null,
+      quarters ${text} not null,
+      integrated_quarters ${text} not null,
+      primary key (tenant_uuid, day, location_id, controller_uuid, connector_id, starts_at_ms)
+    ) ${end}`,
+  ];
+}
+
+function offlineChargers({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table offline_chargers (
+      tenant_uuid ${text} not null,
+      controller_uuid ${text} not null,
+      since_ms bigint not null,
+      primary key (tenant_uuid, controller_uuid)
+    ) ${end}`,
+  ];
+}
+
+/** NULL means: not provisioned, or a count from before it was stored. */
+const COLUMNS_OF_ENERGY = [
+  ['locations', 'time_zone text'],
+  ['session_needs', 'register_at_ms bigint'],
+  ['session_needs', 'ahead_wh double precision'],
+  ['session_needs', 'quarters text'],
+] as const;
+
+/** NULL means: from before it was counted. */
+const SESSION_TIMES = ['session_needs', 'charging_sessions'].flatMap((table) => [
+  [table, 'charging_ms double precision'] as const,
+  [table, 'limited text'] as const,
+]);
+
+const ID_TAGS = ['session_needs', 'charging_sessions'].map((table) => [table, 'id_tag text'] as const);
+
+function webhooks({ text, end }: Dialect): readonly string[] {
+  const key = `tenant_uuid ${text} not null, webhook_id ${text} not null`;
+  return [
+    `create table webhooks (
+      ${key},
+      url ${text} not null,
+      types ${text},
+      location_ids ${text},
+      secret ${text} not null,
+      previous_secret ${text},
+      previous_until_ms bigint,
+      cursor_id bigint not null,
+      created_at_ms bigint not null,
+      created_by ${text} not null,
+      updated_at_ms bigint not null,
+      primary key (tenant_uuid, webhook_id)
+    ) ${end}`,
+    `create table webhook_lanes (
+      ${key},
+      location_id ${text} not null,
+      after_id bigint not null,
+      attempts integer not null,
+      next_attempt_at_ms bigint not null,
+      error ${text} not null,
+      primary key (tenant_uuid, webhook_id, location_id)
+    ) ${end}`,
+    `create table webhook_dead_letters (
+      ${key},
+      event_id bigint not null,
+      location_id ${text},
+      attempts integer not null,
+      died_at_ms bigint not null,
+      error ${text} not null,
+      next_attempt_at_ms bigint,
+      tried_until_ms bigint,
+      primary key (tenant_uuid, webhook_id, event_id)
+    ) ${end}`,
+  ];
+}
+
+/** Recorded answers of requests with an `Idempotency-Key`; no foreign key, as above. */
+function answers({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table answers (
+      tenant_uuid ${text} not null,
+      key_hash ${text} not null,
+      request_hash ${text} not null,
+      sealed ${text} not null,
+      at_ms bigint not null,
+      place bigint not null,
+      primary key (tenant_uuid, key_hash)
+    ) ${end}`,
+    'create index answers_by_place on answers (tenant_uuid, place)',
+    'create index answers_by_age on answers (at_ms)',
+  ];
+}
+
+/** NULL means: not acknowledged, and not withheld. */
+const COLUMNS_OF_ALARM_CARE = [
+  ['alarms', 'acknowledged_at_ms bigint'],
+  ['alarms', 'acknowledged_by text'],
+  ['alarms', 'acknowledgement_note text'],
+  ['alarms', 'is_withheld integer'],
+] as const;
+
+function alarmMutes({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table alarm_mutes (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      kind ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      mute_id ${text} not null,
+      until_ms bigint not null,
+      note ${text},
+      muted_at_ms bigint not null,
+      muted_by ${text} not null,
+      primary key (tenant_uuid, location_id, kind, controller_uuid, connector_id)
+    ) ${end}`,
+  ];
+}
+
 const SHARDS = 16;
 
 /** The history of a credential: NULL in rows of release 0.1. */
@@ -487,18 +626,8 @@ const ALL: readonly NamedMigration[] = [
   },
   {
     name: '0026-departures-by-weekday',
-    up: (knex) =>
-      runAll(
-        knex,
-        DEPARTURES_BY_WEEKDAY.map(([table, column]) => `alter table ${table} add column ${column}`),
-      ),
-    down: (knex) =>
-      runAll(
-        knex,
-        DEPARTURES_BY_WEEKDAY.map(
-          ([table, column]) => `alter table ${table} drop column ${column.split(' ')[0]}`,
-        ),
-      ),
+    up: (knex) => runAll(knex, added(DEPARTURES_BY_WEEKDAY)),
+    down: (knex) => runAll(knex, dropped(DEPARTURES_BY_WEEKDAY)),
   },
   {
     name: '0027-charging-sessions',
@@ -514,6 +643,64 @@ const ALL: readonly NamedMigration[] = [
     name: '0028-events',
     up: (knex) => runAll(knex, events(dialectOf(knex))),
     down: (knex) => dropTables(knex, events(dialectOf(knex))),
+  },
+  {
+    name: '0029-offline-chargers',
+    up: (knex) => runAll(knex, offlineChargers(dialectOf(knex))),
+    down: (knex) => dropTables(knex, offlineChargers(dialectOf(knex))),
+  },
+  {
+    name: '0030-webhooks',
+    up: (knex) => runAll(knex, webhooks(dialectOf(knex))),
+    down: (knex) => dropTables(knex, webhooks(dialectOf(knex))),
+  },
+  {
+    name: '0031-energy',
+    async up(knex) {
+      await runAll(knex, added(COLUMNS_OF_ENERGY));
+      await runAll(knex, energyDays(dialectOf(knex)));
+    },
+    async down(knex) {
+      await dropTables(knex, energyDays(dialectOf(knex)));
+      await runAll(knex, dropped(COLUMNS_OF_ENERGY));
+    },
+  },
+  {
+    name: '0032-session-times',
+    up: (knex) => runAll(knex, added(SESSION_TIMES)),
+    down: (knex) => runAll(knex, dropped(SESSION_TIMES)),
+  },
+  {
+    name: '0033-answers',
+    up: (knex) => runAll(knex, answers(dialectOf(knex))),
+    down: (knex) => dropTables(knex, answers(dialectOf(knex))),
+  },
+  {
+    name: '0035-alarm-care',
+    async up(knex) {
+      await runAll(knex, added(COLUMNS_OF_ALARM_CARE));
+      await runAll(knex, alarmMutes(dialectOf(knex)));
+    },
+    async down(knex) {
+      await dropTables(knex, alarmMutes(dialectOf(knex)));
+      await runAll(knex, dropped(COLUMNS_OF_ALARM_CARE));
+    },
+  },
+  {
+    name: '0036-mail-subscriptions',
+    up: (knex) => runAll(knex, added([['webhooks', 'mail_to text']])),
+    async down(knex) {
+      const mails = knex('webhooks').whereNotNull('mail_to').select('webhook_id');
+      for (const table of ['webhook_lanes', 'webhook_dead_letters'])
+        await knex(table).whereIn('webhook_id', mails).delete();
+      await knex('webhooks').whereNotNull('mail_to').delete();
+      await runAll(knex, dropped([['webhooks', 'mail_to text']]));
+    },
+  },
+  {
+    name: '0038-id-tags',
+    up: (knex) => runAll(knex, added(ID_TAGS)),
+    down: (knex) => runAll(knex, dropped(ID_TAGS)),
   },
 ];
 

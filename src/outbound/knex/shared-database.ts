@@ -120,5 +120,11 @@ function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof
     async forgetPowerBefore(beforeMs) {
       if (shard === HOUSEKEEPING_SHARD) await store.forgetPowerBefore(beforeMs);
     },
+    async forgetAnswersBefore(beforeMs) {
+      if (shard === HOUSEKEEPING_SHARD) await store.forgetAnswersBefore(beforeMs);
+    },
+    async forgetEnergyBefore(day) {
+      if (shard === HOUSEKEEPING_SHARD) await store.forgetEnergyBefore(day);
+    },
   };
 }

@@ -23,6 +23,7 @@ import {
 } from '../../ports/administration.js';
 import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports/records.js';
 import { actionOf, type Columns, type KeyedTable, putRows, type RowOf } from './json-rows.js';
+import { lockTenants } from './transaction.js';
 
 /** JSON of each rule of a location's further limits; null without it. */
 interface RuleCells {
@@ -44,6 +45,7 @@ interface LocationRow extends RuleCells {
   readonly policy: PolicyName | null;
   /** JSON of `Departures`. */
   readonly departures: string | null;
+  readonly time_zone: string | null;
 }
 
 interface ChargerRow {
@@ -89,6 +91,7 @@ const LOCATIONS = {
     peak_shaving: 'text',
     policy: 'text',
     departures: 'text',
+    time_zone: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -166,6 +169,7 @@ export async function loadLocations(
     limitRules: limitRulesOf(row),
     policy: row.policy ?? 'equal',
     departures: departuresOf(row),
+    timeZone: row.time_zone,
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
@@ -244,6 +248,8 @@ export async function provisionSites(
   const ofLocations = tenant.locations.map((location) =>
     planLocation(plan, stored, tenantUuid, location, atMs),
   );
+  // The service's journal locks a tenant before its locations: the other order would be a deadlock.
+  await lockTenants(trx, [tenantUuid]);
   await putRows(trx, LOCATIONS, plan.locations);
   await setPermanentLimits(trx, plan.permanentLimits);
   const operators = await provisionOperators(trx, tenant);
@@ -308,6 +314,7 @@ function planLocation(
     ...ruleCellsOf(location.limitRules ?? {}),
     policy: policyCellOf(location),
     departures: cellOf(location.departures ?? undefined),
+    time_zone: location.timeZone ?? null,
   };
   const action = actionOf(before, row);
   if (action !== 'unchanged') plan.locations.push(row);

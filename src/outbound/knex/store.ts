@@ -2,14 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { forgetSomeAnswers, writeAnswers } from '../../features/answers/rows.js';
 import {
   loadCredentials,
   loadTenantCredentials,
   noteUses,
   writeCredentialChanges,
 } from '../../features/credentials/rows.js';
+import { forgetSomeEnergy } from '../../features/energy/rows.js';
+import { eventsOfCredentials } from '../../features/event-log.js';
 import { forgetSomePower } from '../../features/power-history/rows.js';
-import { readTenant, writeChanges } from '../../features/store-rows.js';
+import { logEvents, readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -108,7 +111,7 @@ class KnexStore implements Store {
   readonly tenantCredentials: Store['tenantCredentials'] = (tenantUuid) =>
     this.#ask((trx) => loadTenantCredentials(trx, tenantUuid));
   // Outside the journal: on PostgreSQL a long provisioning holds the revision, and limits must not wait for that.
-  readonly changeCredentials: Store['changeCredentials'] = async (tenantUuid, decide) => {
+  readonly changeCredentials: Store['changeCredentials'] = async (tenantUuid, decide, beside = () => []) => {
     this.#requireFiles();
     const ownerTerm = this.#ownerTerm;
     const { changes, position } = await orUnavailable(() =>
@@ -117,6 +120,11 @@ class KnexStore implements Store {
         const decided = decide(await loadTenantCredentials(trx, tenantUuid));
         await writeCredentialChanges(trx, decided);
         await markChanged(trx, tenantUuid, revision, { sites: false, credentials: true });
+        await logEvents(trx, tenantUuid, eventsOfCredentials(decided));
+        await writeAnswers(
+          trx,
+          beside().map((change) => ({ ...change, tenantUuid })),
+        );
         const counted = ownerTerm === undefined ? undefined : await this.#owned.countCommitOf(trx, ownerTerm);
         return { changes: decided, position: counted };
       }),
@@ -132,6 +140,14 @@ class KnexStore implements Store {
   readonly forgetPowerBefore: Store['forgetPowerBefore'] = async (beforeMs) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomePower(trx, beforeMs));
     // In turns with the writers, which would otherwise wait for the whole deletion.
+    while (!(await this.#inTurn(forgetSome)));
+  };
+  readonly forgetEnergyBefore: Store['forgetEnergyBefore'] = async (day) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeEnergy(trx, day));
+    while (!(await this.#inTurn(forgetSome)));
+  };
+  readonly forgetAnswersBefore: Store['forgetAnswersBefore'] = async (beforeMs) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeAnswers(trx, beforeMs));
     while (!(await this.#inTurn(forgetSome)));
   };
 

@@ -2,6 +2,7 @@
 import { DomainError } from '../../../machines/values/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { Asked } from '../../../src/actors/core.js';
+import type { AlarmView, MuteView } from '../../../src/features/alarms/contract.js';
 import type { Application } from '../../../src/features/application.js';
 import type { Cluster } from '../../../src/features/clusters/contract.js';
 import { createClusterRequestSchema } from '../../../src/features/clusters/contract.js';
@@ -15,6 +16,7 @@ import {
 } from '../../../src/features/profiles/contract.js';
 import type { SiteMeterView } from '../../../src/features/site-meter/contract.js';
 import type { StreamEvent } from '../../../src/features/stream-contract.js';
+import type { MailSubscriptionView, WebhookView } from '../../../src/features/webhooks/contract.js';
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const OTHER_TENANT = '4f0f8f0e-13a1-4e57-bb0b-7d6e3f0c1b22' as TenantUuid;
@@ -138,10 +140,59 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
   };
   const session = {
     sessionId: null,
+    idTag: null,
     deliveredKwh: 0,
     preferences: { departureTime: INSTANT, energyNeedKwh: 20 },
     declared: [],
     forecast: null,
+  };
+  const webhook: WebhookView = {
+    webhookId: 'hook-1',
+    url: 'https://receiver.invalid/events',
+    types: null,
+    locationIds: null,
+    createdAt: INSTANT,
+    createdBy: 'apiKey:a',
+    updatedAt: INSTANT,
+    previousSecretEndsAt: null,
+    lastEventId: '0',
+    waitingLocations: 0,
+  };
+  const alarm: AlarmView = {
+    alarmId: 'alarm-1',
+    kind: 'OFFLINE',
+    locationId: 'quay-1',
+    controllerUuid: null,
+    connectorId: null,
+    reason: 'So it is.',
+    firstReason: 'So it is.',
+    beganAt: INSTANT,
+    endedAt: null,
+    acknowledgement: { at: INSTANT, by: 'apiKey:a', note: null },
+    mutedUntil: null,
+    isWithheld: false,
+  };
+  const mute: MuteView = {
+    muteId: 'mute-1',
+    kind: 'OFFLINE',
+    locationId: 'quay-1',
+    controllerUuid: null,
+    connectorId: null,
+    until: INSTANT,
+    note: null,
+    mutedAt: INSTANT,
+    mutedBy: 'apiKey:a',
+  };
+  const mails: MailSubscriptionView = {
+    mailSubscriptionId: 'mails-1',
+    to: ['alarms@receiver.example'],
+    types: null,
+    locationIds: null,
+    createdAt: INSTANT,
+    createdBy: 'apiKey:a',
+    updatedAt: INSTANT,
+    lastEventId: '0',
+    isWaiting: false,
   };
   const answers: Answers = {
     getSession({ path: { controllerUuid = '', connectorId = '' } }) {
@@ -215,8 +266,73 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     async listEvents() {
       return { events: [], last: '0', isGapless: true };
     },
+    async acknowledgeAlarm({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return alarm;
+    },
+    listAlarmMutes({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return { locationId, mutes: [mute] };
+    },
+    async muteAlarms({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return mute;
+    },
+    async unmuteAlarms({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return { muteId: 'mute-1', deleted: true };
+    },
+    async listWebhooks() {
+      return { webhooks: [webhook] };
+    },
+    async createWebhook() {
+      return { ...webhook, secret: 'whsec_AAAA' };
+    },
+    async getWebhook() {
+      return webhook;
+    },
+    async updateWebhook() {
+      return webhook;
+    },
+    async rotateWebhookSecret() {
+      return { ...webhook, secret: 'whsec_AAAA' };
+    },
+    async listWebhookDeliveries() {
+      return { deliveries: [] };
+    },
+    async replayWebhook() {
+      return { deliveries: [] };
+    },
+    async deleteWebhook() {
+      return { webhookId: 'hook-1', deleted: true };
+    },
+    async listMailSubscriptions() {
+      return { mailSubscriptions: [mails] };
+    },
+    async createMailSubscription() {
+      return mails;
+    },
+    async getMailSubscription() {
+      return mails;
+    },
+    async updateMailSubscription() {
+      return mails;
+    },
+    async listMailDeliveries() {
+      return { deliveries: [] };
+    },
+    async replayMails() {
+      return { deliveries: [] };
+    },
+    async deleteMailSubscription() {
+      return { mailSubscriptionId: 'mails-1', deleted: true };
+    },
     async listSessions() {
       return { ...span, sessions: [], nextCursor: null };
+    },
+    async listEnergy() {
+      const shape = { from: '2026-06-01', to: '2026-06-02', resolution: 'day', groupBy: 'connector' };
+      return { ...shape, energy: [], nextCursor: null };
     },
     getConnectorSchedules({ path: { controllerUuid = '', connectorId = '' } }) {
       knownConnector(controllerUuid, connectorId);

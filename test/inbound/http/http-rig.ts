@@ -148,6 +148,9 @@ export async function createRig(options: RigOptions = {}) {
       ...administrationOf({ clock, log, credentials, asked: fake.asked }),
       tokens,
       withApplication: (_tenant, _exchange, handle) => handle(fake.application),
+      storeOf: () => {
+        throw new Error('no request of this rig has an Idempotency-Key');
+      },
       health: options.health ?? (() => WELL),
       areReadsRefused: () => false,
       version: '0.1.0',

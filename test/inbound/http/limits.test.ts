@@ -39,6 +39,36 @@ describe('the request rate of a tenant', () => {
     expect([await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 429]);
   });
 
+  it('is in each answer to the tenant, as quota, rest and seconds until there is more', async () => {
+    rig = await createRig({ settings: { httpRatePerS: 2 } });
+    const limitsOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')];
+    const POLICY = '"tenant";q=4;w=2';
+    for (const left of [3, 2, 1])
+      expect(limitsOf(await read(KEY))).toEqual([POLICY, `"tenant";r=${left};t=1`]);
+    const unknown = await rig.call('GET', '/v1/locations/nowhere/limits', { headers: KEY });
+    expect([unknown.status, ...limitsOf(unknown)]).toEqual([404, POLICY, '"tenant";r=0;t=1']);
+    const refused = await read(KEY);
+    expect([refused.status, ...limitsOf(refused)]).toEqual([429, POLICY, '"tenant";r=0;t=1']);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    rig.time.tick(2_000);
+    expect(limitsOf(await read(KEY))).toEqual([POLICY, '"tenant";r=3;t=1']);
+    const stream = await fetch(`${rig.url}/v1/stream`, { headers: KEY });
+    expect(limitsOf(stream)).toEqual([POLICY, '"tenant";r=2;t=1']);
+    await stream.body?.cancel();
+  });
+
+  it('is in no answer that took none of it: without a credential, health, and tokens', async () => {
+    rig = await createRig();
+    const answers = [
+      await read({}),
+      await read(WRONG_KEY),
+      await rig.call('GET', '/v1/health'),
+      await rig.call('POST', '/v1/oauth/token', { body: { grant_type: 'client_credentials' } }),
+    ];
+    for (const { headers } of answers)
+      expect(headers.has('ratelimit') || headers.has('ratelimit-policy')).toBe(false);
+  });
+
   it('concerns no other tenant, and no caller without a credential', async () => {
     rig = await createRig({ settings: { httpRatePerS: 1 } });
     expect([await statusOf(KEY), await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 200, 429]);

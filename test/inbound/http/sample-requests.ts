@@ -20,10 +20,13 @@ export const WINDOW = {
   priority: 3,
 };
 
+const MUTE = { kind: 'OFFLINE', until: '2999-01-01T00:00:00Z' };
+const MAIL = { to: ['alarms@receiver.example'] };
+const WEBHOOK = { url: 'https://receiver.invalid/events' };
 const CREDENTIAL = { name: 'Another', scopes: ['credentials:write'] };
 
 /** Endpoints that answer 201. */
-const CREATE: readonly (number | string)[] = [7, 'u', 'x'];
+const CREATE: readonly (number | string)[] = [7, 'u', 'x', 'G', 'Q', 'T'];
 
 export const SAMPLES: readonly SampleRequest[] = [
   [1, 'POST', '/v1/chargers/q1-a/connectors/1/schedules', 'chargers:write', WINDOW],
@@ -86,6 +89,26 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['C', 'GET', '/v1/locations/quay-1/plan', 'locations:read'],
   ['D', 'GET', '/v1/sessions', 'locations:read'],
   ['E', 'GET', '/v1/events', 'locations:read'],
+  ['M', 'GET', '/v1/energy', 'locations:read'],
+  ['O', 'PUT', '/v1/locations/quay-1/alarms/alarm-1/acknowledgement', 'locations:write', {}],
+  ['P', 'GET', '/v1/locations/quay-1/alarm-mutes', 'locations:read'],
+  ['Q', 'POST', '/v1/locations/quay-1/alarm-mutes', 'locations:write', MUTE],
+  ['R', 'DELETE', '/v1/locations/quay-1/alarm-mutes/mute-1', 'locations:write'],
+  ['F', 'GET', '/v1/webhooks', 'credentials:write'],
+  ['G', 'POST', '/v1/webhooks', 'credentials:write', WEBHOOK],
+  ['H', 'GET', '/v1/webhooks/hook-1', 'credentials:write'],
+  ['I', 'PUT', '/v1/webhooks/hook-1', 'credentials:write', WEBHOOK],
+  ['J', 'POST', '/v1/webhooks/hook-1/secret', 'credentials:write', {}],
+  ['K', 'GET', '/v1/webhooks/hook-1/deliveries', 'credentials:write'],
+  ['L', 'POST', '/v1/webhooks/hook-1/replay', 'credentials:write', {}],
+  ['N', 'DELETE', '/v1/webhooks/hook-1', 'credentials:write'],
+  ['S', 'GET', '/v1/mail-subscriptions', 'credentials:write'],
+  ['T', 'POST', '/v1/mail-subscriptions', 'credentials:write', MAIL],
+  ['U', 'GET', '/v1/mail-subscriptions/mails-1', 'credentials:write'],
+  ['V', 'PUT', '/v1/mail-subscriptions/mails-1', 'credentials:write', MAIL],
+  ['W', 'GET', '/v1/mail-subscriptions/mails-1/deliveries', 'credentials:write'],
+  ['X', 'POST', '/v1/mail-subscriptions/mails-1/replay', 'credentials:write', {}],
+  ['Y', 'DELETE', '/v1/mail-subscriptions/mails-1', 'credentials:write'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
@@ -107,6 +130,10 @@ function toSample([number, method, path, scope, body]: [
       .replace('quay-1', '{locationId}')
       .replace('c-1', '{clusterId}')
       .replace('/schedules/3', '/schedules/{priority}')
+      .replace('alarm-1', '{alarmId}')
+      .replace('mute-1', '{muteId}')
+      .replace('mails-1', '{mailSubscriptionId}')
+      .replace('hook-1', '{webhookId}')
       .replace('spare-key', '{keyId}')
       .replace('spare-client', '{clientId}'),
     scope,

@@ -1,7 +1,8 @@
 // Changes by the command line, on every engine, and their effect on a running service.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import { readEvents } from '../../../src/features/events/rows.js';
 import { readPermanentLimits } from '../../../src/features/profiles/rows.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
@@ -103,6 +104,43 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await provision(FULL, { atMs: 2 })).toEqual([]);
       expect(await everything(store)).toEqual(before);
       expect(await store.revisionSince(undefined)).toMatchObject({ revision });
+    });
+
+    it('logs each change in its commit, once, beside the writes of a running service', async () => {
+      const logged = async () => {
+        const filter = { afterId: 0, types: undefined, locationId: undefined, count: 1_000 };
+        const { events } = await store.read((trx) => readEvents(trx, HARBOUR, filter));
+        return events.map(({ type, locationId, data }) => [type, data.credential ?? locationId]);
+      };
+      await provision(FULL, { dryRun: true });
+      expect(await logged()).toEqual([]);
+      await provision(FULL);
+      await provision(FULL);
+      const stolen = provision({
+        ...quayWith({ name: 'No' }),
+        apiKeys: [{ ...KEY, id: 'k' }],
+        gateways: [{ ...GATEWAY, gatewayId: CRANE }],
+      });
+      await expect(stolen).rejects.toBeInstanceOf(AdministrationError);
+      const first = [
+        ['credential.issued', 'apiKey:demo0001'],
+        ['credential.issued', 'client:backend'],
+        ['provisioning.changed', null],
+        ['provisioning.changed', QUAY],
+        ['provisioning.changed', PIER],
+      ];
+      expect(await logged()).toEqual(first);
+      const writes = Array.from({ length: 40 }, (_, nth) =>
+        store.append(HARBOUR, [
+          { kind: 'permanentLimit.set', locationId: QUAY, limitKw: nth + 1, atMs: nth },
+          { kind: 'cluster.delete', clusterId: `c${nth}` as ClusterId, atMs: nth },
+        ]),
+      );
+      for (const name of ['a', 'b', 'c']) await provision(quayWith({ name }));
+      await Promise.all(writes);
+      const later = (await logged()).slice(first.length);
+      expect(later.filter(([type]) => type === 'provisioning.changed')).toHaveLength(3);
+      expect(later.filter(([type]) => type === 'cluster.deleted')).toHaveLength(40);
     });
 
     it('stores the credentials for authentication', async () => {
@@ -364,10 +402,10 @@ export function describeAdministration(server: () => DatabaseServer): void {
       await provision(FULL);
       await provision(RIVAL_TENANT);
       const features = async () => (await store.loadCredentials()).tenants.map((each) => each.features);
-      await administration.setFeature(HARBOUR, 'energy-management', false);
+      await administration.setFeature(HARBOUR, 'energy-management', false, 5);
       expect(await features()).toEqual([[], ['energy-management']]);
-      await administration.setFeature(HARBOUR, 'energy-management', true);
-      await administration.setFeature(HARBOUR, 'energy-management', true);
+      await administration.setFeature(HARBOUR, 'energy-management', true, 5);
+      await administration.setFeature(HARBOUR, 'energy-management', true, 5);
       expect(await features()).toEqual([['energy-management'], ['energy-management']]);
     });
 
@@ -392,7 +430,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
     it('refuses unknown tenants, keys and clients, and ids already taken', async () => {
       await provision(FULL);
       const refused = [
-        () => administration.setFeature(RIVAL, 'energy-management', true),
+        () => administration.setFeature(RIVAL, 'energy-management', true, 5),
         () => administration.addCredential({ ...NEW_KEY, id: 'new00000', tenantUuid: RIVAL }),
         () => administration.addCredential(NEW_KEY),
         () => administration.addCredential(NEW_CLIENT),
@@ -426,7 +464,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
     it('shows changes of credentials of every kind', async () => {
       await provision(FULL);
       const changes = [
-        () => administration.setFeature(HARBOUR, 'energy-management', false),
+        () => administration.setFeature(HARBOUR, 'energy-management', false, 5),
         () => administration.addCredential({ ...NEW_KEY, id: 'k2' }),
         () => administration.endCredential('apiKey', 'k2', 1),
         () => administration.addCredential({ ...NEW_CLIENT, id: 'c2' }),

@@ -136,6 +136,9 @@ export function alarm(alarmId: string, over: Partial<AlarmRecord> = {}): AlarmRe
     firstReason: over.reason ?? 'The locked connectors need 12 A of 10 A.',
     beganAtMs: 1000,
     endedAtMs: null,
+    acknowledgement: null,
+    isWithheld: false,
+    mutedUntilMs: null,
     ...over,
   };
 }

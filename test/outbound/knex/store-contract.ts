@@ -1,8 +1,11 @@
 // The contract of every database behind the Store port: one test file for each engine runs it.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { QUARTER_MS } from '../../../machines/power/energy-count.js';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
+import { readAnswer } from '../../../src/features/answers/rows.js';
+import { type Group, readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
 import { readEvents } from '../../../src/features/events/rows.js';
 import {
   readPermanentLimits,
@@ -10,14 +13,17 @@ import {
   readProfilesAt,
 } from '../../../src/features/profiles/rows.js';
 import { readSessions } from '../../../src/features/sessions/rows.js';
+import { loadDeadLetters, loadLanes, loadWebhooks } from '../../../src/features/webhooks/rows.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { MIGRATIONS } from '../../../src/outbound/knex/migrations.js';
 import type { CredentialRecord } from '../../../src/ports/credentials.js';
-import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
+import { EVENT_TYPES } from '../../../src/ports/records.js';
+import { AnsweredAlreadyError, type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {
   ALL_TIME,
+  alarm,
   begin,
   CRANE,
   CRANE_TARGET,
@@ -64,6 +70,10 @@ export function describeStore(server: () => DatabaseServer): void {
     await store.close();
     ({ store, metrics } = await openStore(databaseUrl, journal));
   }
+
+  const answer = (keyHash: string, atMs: number) => ({ keyHash, requestHash: 'r', sealed: 's', atMs });
+  const answerOf = (keyHash: string, tenantUuid = HARBOUR, now = 1_780_000_000_002) =>
+    store.read((trx) => readAnswer(trx, tenantUuid, keyHash, now));
 
   describe('credentials of a tenant', () => {
     function keyRecord(id: string, over: Partial<CredentialRecord> = {}): CredentialRecord {
@@ -207,6 +217,7 @@ export function describeStore(server: () => DatabaseServer): void {
         limitRules: {},
         policy: 'equal',
         departures: null,
+        timeZone: null,
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
@@ -542,13 +553,20 @@ export function describeStore(server: () => DatabaseServer): void {
             controllerUuid,
             connectorId: '1' as ConnectorId,
             session: 'visit-1',
+            idTag: 'CARD-7',
             declared: { api: { departsAtMs: 1_780_300_800_000, energyWh: 0.1 + 0.2 } },
             deliveredWh,
-            registerWh: undefined,
+            energy: {
+              registerWh: 0.1 + 0.2,
+              registerAtMs: 1_780_300_000_123,
+              aheadWh: 0.7,
+              quarters: [{ startsAtMs: 1_780_300_800_000, wh: 0.1 + 0.2, integratedWh: 0.1 }],
+            },
             arrivedAtMs: 1_780_300_000_000,
             charged: { socPercent: 33.3, deliveredWh: 0.1 },
             peakW: 0.7,
             isIntegrated: true,
+            times: { chargingMs: 0.1 + 0.2, limitedMs: { fairShare: 0.7 } },
           },
         }) as const;
       const rivals = 'rival-crane' as ControllerUuid;
@@ -569,9 +587,11 @@ export function describeStore(server: () => DatabaseServer): void {
             arrivedAtMs,
             leftAtMs: 1_780_300_900_000 + arrivedAtMs,
             session: undefined,
+            idTag: arrivedAtMs === 1 ? undefined : 'CARD-7',
             deliveredWh,
             peakW: 0.1 + 0.2,
             isIntegrated: false,
+            times: { chargingMs: 0.1 + 0.2, limitedMs: { paused: 0.7 } },
             declared: { charger: { energyWh: 5 } },
             need: { energyWh: 5 },
           },
@@ -587,9 +607,76 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await ended(RIVAL)).toEqual([]);
     });
 
+    it('keeps the quarter-hours of a day in its row, and replaces those that come again', async () => {
+      const startsAtMs = Date.parse('2026-05-31T22:00:00Z');
+      const energy = (controllerUuid: ControllerUuid, ...quarters: readonly (readonly number[])[]) =>
+        ({
+          kind: 'energy.put',
+          energy: {
+            locationId: QUAY,
+            controllerUuid,
+            connectorId: '1' as ConnectorId,
+            day: '2026-06-01',
+            startsAtMs,
+            quarters: quarters.map(([place = 0, wh = 0, integratedWh = 0]) => ({
+              startsAtMs: startsAtMs + place * QUARTER_MS,
+              wh,
+              integratedWh,
+            })),
+          },
+        }) as const;
+      await store.append(HARBOUR, [energy(CRANE, [0, 100], [41, 250, 250])]);
+      await store.append(HARBOUR, [
+        energy(CRANE, [41, 300, 250]),
+        energy(CRANE, [99, 7]),
+        energy('rival-crane' as ControllerUuid, [0, 9]),
+      ]);
+      const filter = {
+        group: 'tenant',
+        locationId: undefined,
+        connector: undefined,
+        members: [],
+        count: 9,
+      } as const;
+      const days = (tenantUuid: typeof HARBOUR, group: Group, resolution: 'day' | 'month' = 'day') =>
+        store.read((trx) =>
+          readEnergyOfDays(
+            trx,
+            tenantUuid,
+            resolution,
+            { fromDay: '2026-06-01', toDay: '2026-06-02' },
+            { ...filter, group, members: [['both' as ClusterId, QUAY]] },
+          ),
+        );
+      const nobody = { locationId: null, controllerUuid: null, connectorId: null, clusterId: null };
+      const all = { ...nobody, period: '2026-06-01', wh: 407, integratedWh: 250 };
+      expect(await days(HARBOUR, 'tenant')).toEqual([all]);
+      expect(await days(HARBOUR, 'cluster', 'month')).toEqual([
+        { ...all, period: '2026-06', clusterId: 'both' },
+      ]);
+      expect(await days(HARBOUR, 'connector')).toEqual([
+        { ...all, locationId: QUAY, controllerUuid: CRANE, connectorId: '1' },
+      ]);
+      expect(await days(RIVAL, 'tenant')).toEqual([]);
+      const window = { startsAtMs: startsAtMs + QUARTER_MS, endsAtMs: startsAtMs + 100 * QUARTER_MS };
+      const quarters = await store.read((trx) =>
+        readEnergyOfQuarters(trx, HARBOUR, window, { ...filter, group: 'location' }),
+      );
+      const ofQuay = { ...nobody, locationId: QUAY };
+      expect(quarters).toEqual([
+        { ...ofQuay, period: startsAtMs + 41 * QUARTER_MS, wh: 300, integratedWh: 250 },
+        { ...ofQuay, period: startsAtMs + 99 * QUARTER_MS, wh: 7, integratedWh: 0 },
+      ]);
+      await store.forgetEnergyBefore('2026-06-01');
+      expect(await days(HARBOUR, 'tenant')).toEqual([all]);
+      await store.forgetEnergyBefore('2026-06-02');
+      expect(await days(HARBOUR, 'tenant')).toEqual([]);
+    });
+
+    const OF_CHANGES = EVENT_TYPES.filter((type) => type !== 'provisioning.changed');
     const logOf = (tenantUuid: typeof HARBOUR, afterId = 0) =>
       store.read((trx) =>
-        readEvents(trx, tenantUuid, { afterId, types: undefined, locationId: undefined, count: 5_000 }),
+        readEvents(trx, tenantUuid, { afterId, types: OF_CHANGES, locationId: undefined, count: 5_000 }),
       );
 
     it('logs each event of an append once, in the order of the commits, with its credential', async () => {
@@ -613,17 +700,178 @@ export function describeStore(server: () => DatabaseServer): void {
     it('logs nothing of an append that fails', async () => {
       const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
       await expect(store.append(HARBOUR, [begin('a'), bad])).rejects.toThrow();
-      expect(await logOf(HARBOUR)).toMatchObject({ events: [], newestId: 0 });
+      expect((await logOf(HARBOUR)).events).toEqual([]);
     });
 
     it('forgets events after a year, and shows up to which id', async () => {
       const yearMs = 366 * 86_400_000;
       const many = (count: number, name: string, fromMs: number) =>
         Array.from({ length: count }, (_, nth) => begin(`${name}${nth}`, { beganAtMs: fromMs + nth }));
+      const { newestId: provisioned } = await logOf(HARBOUR);
       await store.append(HARBOUR, many(600, 'old', 0));
       await store.append(HARBOUR, many(500, 'new', yearMs + 300));
       const { events, newestId, forgottenId } = await logOf(HARBOUR);
-      expect([events.at(0)?.id, events.at(-1)?.id, newestId, forgottenId]).toEqual([601, 1_100, 1_100, 600]);
+      const ids = [events.at(0)?.id, events.at(-1)?.id, newestId, forgottenId];
+      expect(ids.map((id = 0) => id - provisioned)).toEqual([601, 1_100, 1_100, 600]);
+    });
+
+    it('keeps mutes by kind and place until they end, and the last acknowledgement of an alarm', async () => {
+      const mute = {
+        muteId: 'one',
+        kind: 'OFFLINE' as const,
+        locationId: QUAY,
+        controllerUuid: null,
+        connectorId: null,
+        untilMs: 2_000_000_000_000,
+        note: null,
+        mutedAtMs: 1_780_000_000_000,
+        mutedBy: 'apiKey:one',
+      };
+      const second = { ...mute, muteId: 'two', note: "It's me", mutedAtMs: 1_780_000_000_001 };
+      const held = async (tenantUuid = HARBOUR) => (await store.loadTenant(tenantUuid)).alarmMutes;
+      await store.append(HARBOUR, [{ kind: 'mute.put', mute }]);
+      await store.append(HARBOUR, [{ kind: 'mute.put', mute: second }]);
+      await store.append(RIVAL, [{ kind: 'mute.end', mute: second, atMs: 1 }]);
+      await store.append(HARBOUR, [{ kind: 'mute.end', mute, atMs: 1 }]);
+      expect([await held(), await held(RIVAL)]).toEqual([[second], []]);
+      await store.append(HARBOUR, [{ kind: 'mute.end', mute: second, atMs: 1 }]);
+      expect(await held()).toEqual([]);
+
+      const open = alarm('cared-for', { isWithheld: true });
+      const acknowledgement = { atMs: 1_780_000_000_000, by: 'apiKey:one', note: null };
+      const alarms = async () => (await store.loadTenant(HARBOUR)).openAlarms;
+      await store.append(HARBOUR, [
+        { kind: 'alarm.begin', alarm: open },
+        { kind: 'alarm.acknowledge', alarm: { ...open, acknowledgement } },
+      ]);
+      expect(await alarms()).toContainEqual({ ...open, acknowledgement });
+      await store.append(RIVAL, [{ kind: 'alarm.announce', alarm: open, atMs: 1 }]);
+      expect(await alarms()).toContainEqual({ ...open, acknowledgement });
+      await store.append(HARBOUR, [{ kind: 'alarm.announce', alarm: open, atMs: 1 }]);
+      expect(await alarms()).toContainEqual({ ...open, acknowledgement, isWithheld: false });
+    });
+
+    it('keeps webhooks with their place, lanes and dead letters, until they are deleted', async () => {
+      const webhook = {
+        webhookId: 'hook',
+        mailTo: null,
+        url: 'https://receiver.invalid/',
+        types: ['alarm.began' as const],
+        locationIds: [QUAY],
+        secret: 'whsec_AAAA',
+        previousSecret: { secret: 'whsec_BBBB', untilMs: 2_000_000_000_000 },
+        createdAtMs: 1_780_000_000_000,
+        createdBy: 'apiKey:one',
+        updatedAtMs: 1_780_000_000_000,
+      };
+      const held = (tenantUuid = HARBOUR) => store.read((trx) => loadWebhooks(trx, tenantUuid));
+      const lanes = () => store.read((trx) => loadLanes(trx, HARBOUR, 'hook'));
+      const letters = (isResting: boolean) =>
+        store.read((trx) => loadDeadLetters(trx, HARBOUR, 'hook', { isResting, afterId: 0, count: 9 }));
+      const { newestId } = await logOf(HARBOUR);
+      await store.append(HARBOUR, [{ kind: 'webhook.put', webhook, afterId: undefined }], 'apiKey:one');
+      expect(await held()).toEqual([{ ...webhook, cursorId: newestId }]);
+      expect(await held(RIVAL)).toEqual([]);
+      const lane = { afterId: 7, attempts: 2, nextAttemptAtMs: 1_780_000_000_001, error: 'answered 500' };
+      const dead = { attempts: 9, diedAtMs: 1_780_000_000_002, error: 'answered 400' };
+      const resting = { ...dead, nextAttemptAtMs: null, triedUntilMs: null };
+      const progress = {
+        webhookId: 'hook',
+        cursorId: 12,
+        lanes: [
+          { locationId: null, ...lane },
+          { locationId: QUAY, ...lane },
+        ],
+        endedLanes: [],
+        deadLetters: [1, 2].map((eventId) => ({ eventId, locationId: QUAY, ...resting })),
+        revived: [],
+      };
+      await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
+      await store.append(RIVAL, [{ kind: 'webhook.progress', progress }]);
+      await store.append(HARBOUR, [
+        { kind: 'webhook.put', webhook: { ...webhook, types: null, mailTo: ['a@b.example'] }, afterId: 3 },
+      ]);
+      expect(await held()).toEqual([{ ...webhook, types: null, mailTo: ['a@b.example'], cursorId: 12 }]);
+      expect(await lanes()).toEqual(progress.lanes);
+      expect(await letters(true)).toEqual(progress.deadLetters);
+      const [atMs, untilMs] = [1_780_000_000_003, 1_780_000_000_004];
+      await store.append(HARBOUR, [
+        { kind: 'webhook.replay', webhookId: 'hook', eventIds: [2], atMs, untilMs },
+      ]);
+      const replayed = { ...progress.deadLetters[1], nextAttemptAtMs: atMs, triedUntilMs: untilMs };
+      expect(await letters(false)).toEqual([replayed]);
+      const next = { ...progress, lanes: [], endedLanes: [null], deadLetters: [], revived: [2] };
+      await store.append(HARBOUR, [{ kind: 'webhook.progress', progress: next }]);
+      expect(await lanes()).toEqual([progress.lanes[1]]);
+      expect([await letters(true), await letters(false)]).toEqual([progress.deadLetters.slice(0, 1), []]);
+      await store.append(HARBOUR, [{ kind: 'webhook.delete', isMail: false, webhookId: 'hook', atMs }]);
+      await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
+      expect([await held(), await lanes(), await letters(true)]).toEqual([[], [], []]);
+    });
+
+    it('keeps one answer for each key and tenant, and with its change or not at all', async () => {
+      const [first, second] = [answer('a', 1_780_000_000_000), answer('a', 1_780_000_000_001)];
+      await store.append(HARBOUR, [put(QUAY_TARGET), { kind: 'answer.put', answer: first }]);
+      await store.append(RIVAL, [{ kind: 'answer.put', answer: second }]);
+      // Callers that share the commit are not refused with it.
+      const [refused, accepted] = await Promise.allSettled([
+        store.append(HARBOUR, [put(ORGANIZATION), { kind: 'answer.put', answer: second }]),
+        store.append(HARBOUR, [{ kind: 'answer.put', answer: answer('b', 1_780_000_000_001) }]),
+      ]);
+      expect(refused).toMatchObject({ reason: expect.any(AnsweredAlreadyError) });
+      expect(accepted?.status).toBe('fulfilled');
+      expect(await store.read((trx) => readProfileHistory(trx, HARBOUR, ORGANIZATION, ALL_TIME))).toEqual([]);
+      expect(await answerOf('a')).toEqual(first);
+      await store.append(HARBOUR, [{ kind: 'answer.change', keyHash: 'a', sealed: 'as sent' }]);
+      expect(await answerOf('a')).toEqual({ ...first, sealed: 'as sent' });
+      expect(await answerOf('a', RIVAL)).toEqual(second);
+    });
+
+    it('gives a key another answer after a day, and deletes old answers of all tenants', async () => {
+      const atMs = 1_780_000_000_000;
+      const later = answer('a', atMs + 86_400_000);
+      for (const tenantUuid of [HARBOUR, RIVAL])
+        await store.append(tenantUuid, [{ kind: 'answer.put', answer: answer('a', atMs) }]);
+      expect(await answerOf('a', HARBOUR, later.atMs)).toBeUndefined();
+      await store.append(HARBOUR, [{ kind: 'answer.put', answer: later }]);
+      expect(await answerOf('a', HARBOUR, later.atMs)).toEqual(later);
+      const many = Array.from({ length: 2_100 }, (_, nth) => answer(`n${nth}`, atMs));
+      await store.append(
+        RIVAL,
+        many.map((each) => ({ kind: 'answer.put', answer: each })),
+      );
+      await store.forgetAnswersBefore(atMs);
+      expect(await answerOf('a', HARBOUR, later.atMs)).toEqual(later);
+      for (const keyHash of ['a', 'n0', 'n2099'])
+        expect(await answerOf(keyHash, RIVAL, atMs)).toBeUndefined();
+    });
+
+    it('keeps the newest answers of a tenant: those of its last 32 MB', async () => {
+      const sealed = 'x'.repeat(9_999_700);
+      for (const keyHash of ['a', 'b', 'c', 'd', 'e']) {
+        const large = { ...answer(keyHash, 1_780_000_000_000), sealed };
+        await store.append(HARBOUR, [{ kind: 'answer.put', answer: large }]);
+        await store.append(RIVAL, [{ kind: 'answer.put', answer: answer(keyHash, 1_780_000_000_000) }]);
+      }
+      expect(await answerOf('a')).toBeUndefined();
+      for (const keyHash of ['b', 'c', 'd', 'e']) expect(await answerOf(keyHash)).toBeDefined();
+      expect(await answerOf('a', RIVAL)).toBeDefined();
+    });
+
+    it('keeps the chargers that the log has as offline', async () => {
+      const charger = { controllerUuid: CRANE, sinceMs: 1_780_000_000_000 };
+      const change = (kind: 'charger.offline' | 'charger.online') =>
+        ({ kind, locationId: QUAY, charger, atMs: 1_780_000_240_000 }) as const;
+      const offline = async () => (await store.loadTenant(HARBOUR)).offlineChargers;
+      await store.append(HARBOUR, [change('charger.offline'), change('charger.offline')]);
+      expect(await offline()).toEqual([charger]);
+      expect((await store.loadTenant(RIVAL)).offlineChargers).toEqual([]);
+      await store.append(HARBOUR, [change('charger.online')]);
+      expect(await offline()).toEqual([]);
+      expect((await logOf(HARBOUR)).events.map(({ type }) => type)).toEqual([
+        'charger.offline',
+        'charger.online',
+      ]);
     });
 
     it('returns nothing for an unknown tenant, and refuses its writes', async () => {
@@ -638,6 +886,8 @@ export function describeStore(server: () => DatabaseServer): void {
         operatorEvents: [],
         sessionNeeds: [],
         billedWindows: [],
+        offlineChargers: [],
+        alarmMutes: [],
       });
       expect(await store.read((trx) => readProfileHistory(trx, nobody, QUAY_TARGET, ALL_TIME))).toEqual([]);
       expect(await store.read((trx) => readPermanentLimits(trx, nobody, QUAY))).toEqual([]);

@@ -1,0 +1,600 @@
+// Sends the event log to webhooks by Standard Webhooks, and as mails: at least once, and in order for each location.
+// Their places are on disk, so a process that is killed repeats some events and loses none.
+import type { Knex } from 'knex';
+import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
+import type { Cancel, Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import { ENERGY_MANAGEMENT, type EventRecord, type EventType } from '../../ports/records.js';
+import type { Store } from '../../ports/store.js';
+import type { DeadLetter, SendMail, SendWebhook, WebhookFailure, WebhookLane } from '../../ports/webhooks.js';
+import { signWebhook } from '../../secrets.js';
+import { toInstant } from '../../wire/instants.js';
+import { mailOf } from './mail-text.js';
+import { loadDeadLetters, loadLanes, loadWebhooks, loadWebhookTenants, type PlacedWebhook } from './rows.js';
+import { TRIED_FOR_MS } from './subscriptions.js';
+
+/** Events of a location, or the whole log, that a round sends: as many may be repeated after a kill. */
+const EVENTS_AT_ONCE = 20;
+/** The same for a webhook that is behind: each round costs reads and a commit. */
+const EVENTS_BEHIND = 250;
+const LETTERS_AT_ONCE = 100;
+/** Events that one mail stands for. */
+const EVENTS_OF_MAIL = 500;
+/** Events gather for so long before they leave as one mail. */
+const MAIL_GATHERS_MS = 30_000;
+/** Of locations whose next event has failed. */
+const LANES_AT_ONCE = 20;
+/** Requests at once of one webhook; rounds at once of one tenant, and of all. */
+const REQUESTS_OF_WEBHOOK = 4;
+const ROUNDS_OF_TENANT = 4;
+const ROUNDS = 50;
+const AGAIN_AFTER_MS = 1_000;
+/** The wait after each attempt; the last one repeats. */
+const BACKOFF_S: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600];
+const LONGEST_RETRY_AFTER_MS = 86_400_000;
+
+export interface EventPart {
+  readonly afterId: number;
+  readonly types: readonly EventType[] | undefined;
+  /** Null: events without a location. Undefined: all. */
+  readonly locationId: LocationId | null | undefined;
+  readonly count: number;
+}
+
+interface CourierOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Pick<Store, 'read' | 'append'>;
+  readonly send: SendWebhook;
+  /** Undefined without a mail server: mails wait. */
+  readonly sendMail: SendMail | undefined;
+  readonly readEvents: (
+    trx: Knex.Transaction,
+    tenantUuid: TenantUuid,
+    part: EventPart,
+  ) => Promise<{ readonly events: readonly EventRecord[]; readonly newestId: number }>;
+  readonly viewOfEvent: (event: EventRecord) => object;
+  readonly onResult: (result: DeliveryResult) => void;
+}
+
+export type DeliveryResult = 'delivered' | 'failed' | 'dead';
+
+/** The rounds of one webhook. */
+interface Rounds {
+  isRunning: boolean;
+  /** The last round left events in the log. */
+  isBehind: boolean;
+  /** Something happened since the running round began. */
+  isDue: boolean;
+  cancelNext: Cancel;
+}
+
+/** Events of one location that are sent one after another, until one fails. */
+interface Run {
+  readonly kind: 'log' | 'lane' | 'letters';
+  readonly locationId: LocationId | null;
+  readonly events: readonly EventRecord[];
+}
+
+interface RunResult {
+  readonly run: Run;
+  readonly sent: readonly number[];
+  /** The events of one message that failed. */
+  readonly failed?: {
+    readonly events: readonly EventRecord[];
+    readonly failure: NonNullable<WebhookFailure>;
+  };
+}
+
+/** All that a round needs, as of one instant. */
+interface RoundInput {
+  readonly webhook: PlacedWebhook;
+  readonly lanes: readonly WebhookLane[];
+  readonly letters: readonly DeadLetter[];
+  readonly runs: readonly Run[];
+  readonly cursorId: number;
+  /** A mail that begins. Its events are fixed before it leaves, so that its attempts are alike. */
+  readonly opened: readonly WebhookLane[];
+  /** Its events leave then. */
+  readonly gatheredAtMs: EpochMs | undefined;
+  /** Of the locations of a mail. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The log has more events after the cursor. */
+  readonly hasMore: boolean;
+  /** Lanes without a further event. */
+  readonly endedLanes: readonly (LocationId | null)[];
+  /** Dead letters of events that are no longer kept. */
+  readonly forgotten: readonly number[];
+}
+
+export class Courier {
+  readonly #options: CourierOptions;
+  /** By tenant and webhook id. */
+  readonly #tenants = new Map<TenantUuid, Map<string, Rounds>>();
+  readonly #looking = new Map<TenantUuid, { isDue: boolean }>();
+  readonly #stopped = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #free = new Gate(ROUNDS);
+  readonly #freeOf = new Map<TenantUuid, Gate>();
+
+  constructor(options: CourierOptions) {
+    this.#options = options;
+  }
+
+  /** Begins with the webhooks of these tenants. */
+  async start(isOurs: (tenantUuid: TenantUuid) => boolean): Promise<void> {
+    const tenants = await this.#options.store.read(loadWebhookTenants);
+    for (const tenantUuid of tenants) if (isOurs(tenantUuid)) this.reload(tenantUuid);
+  }
+
+  /** Requests under way are cut: their events are sent again. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    for (const rounds of this.#tenants.values()) for (const { cancelNext } of rounds.values()) cancelNext();
+    await Promise.all(this.#underWay);
+  }
+
+  /**
+   * The tenant may have a new event; without a tenant, any may. One without webhooks costs no read: each change of
+   * every tenant comes here.
+   */
+  look(tenantUuid?: TenantUuid): void {
+    const tenants = tenantUuid === undefined ? [...this.#tenants.keys()] : [tenantUuid];
+    for (const each of tenants) if (this.#tenants.has(each) || this.#looking.has(each)) this.reload(each);
+  }
+
+  /** The tenant may have other webhooks, or a dead letter to send again. */
+  reload(tenantUuid: TenantUuid): void {
+    if (this.#stopped.signal.aborted) return;
+    const looking = this.#looking.get(tenantUuid);
+    if (looking !== undefined) {
+      looking.isDue = true;
+      return;
+    }
+    this.#looking.set(tenantUuid, { isDue: false });
+    this.#track(
+      this.#untilDone(() => this.#lookAt(tenantUuid)).finally(() => {
+        const isDue = this.#looking.get(tenantUuid)?.isDue === true;
+        this.#looking.delete(tenantUuid);
+        if (isDue) this.reload(tenantUuid);
+      }),
+    );
+  }
+
+  async #lookAt(tenantUuid: TenantUuid): Promise<void> {
+    const webhooks = await this.#options.store.read((trx) => loadWebhooks(trx, tenantUuid));
+    const before = this.#tenants.get(tenantUuid) ?? new Map<string, Rounds>();
+    const now = new Map<string, Rounds>();
+    for (const { webhookId } of webhooks)
+      now.set(
+        webhookId,
+        before.get(webhookId) ?? { isRunning: false, isBehind: false, isDue: false, cancelNext: () => {} },
+      );
+    for (const [webhookId, { cancelNext }] of before) if (!now.has(webhookId)) cancelNext();
+    if (now.size === 0) this.#tenants.delete(tenantUuid);
+    else this.#tenants.set(tenantUuid, now);
+    for (const [webhookId, rounds] of now) this.#run(tenantUuid, webhookId, rounds);
+  }
+
+  #run(tenantUuid: TenantUuid, webhookId: string, rounds: Rounds): void {
+    rounds.isDue = true;
+    if (rounds.isRunning || this.#stopped.signal.aborted) return;
+    rounds.isRunning = true;
+    rounds.cancelNext();
+    this.#track(this.#runWhileDue(tenantUuid, webhookId, rounds));
+  }
+
+  async #runWhileDue(tenantUuid: TenantUuid, webhookId: string, rounds: Rounds): Promise<void> {
+    const freeOf = this.#freeOf.get(tenantUuid) ?? new Gate(ROUNDS_OF_TENANT);
+    this.#freeOf.set(tenantUuid, freeOf);
+    let nextAtMs: EpochMs | undefined;
+    while (rounds.isDue && !this.#stopped.signal.aborted) {
+      rounds.isDue = false;
+      nextAtMs = await freeOf.pass(() =>
+        this.#free.pass(() => this.#untilDone(() => this.#round(tenantUuid, webhookId, rounds))),
+      );
+      if (nextAtMs !== undefined && nextAtMs <= this.#options.clock.nowMs()) rounds.isDue = true;
+    }
+    rounds.isRunning = false;
+    if (nextAtMs === undefined || this.#stopped.signal.aborted) return;
+    const waitMs = Math.max(0, nextAtMs - this.#options.clock.nowMs());
+    rounds.cancelNext = this.#options.clock.after(waitMs, () => this.#run(tenantUuid, webhookId, rounds));
+  }
+
+  /** @returns the instant of the next round; undefined if only a new event leads to one */
+  async #round(tenantUuid: TenantUuid, webhookId: string, rounds: Rounds): Promise<EpochMs | undefined> {
+    const { clock, store } = this.#options;
+    const count = rounds.isBehind ? EVENTS_BEHIND : EVENTS_AT_ONCE;
+    const input = await store.read((trx) => this.#inputOf(trx, tenantUuid, webhookId, count));
+    if (input === undefined) return undefined;
+    const { webhook, lanes, cursorId, endedLanes, forgotten, hasMore } = input;
+    rounds.isBehind = hasMore;
+    const results = await atOnce(REQUESTS_OF_WEBHOOK, input.runs, (run) =>
+      this.#sendRun(tenantUuid, input, run),
+    );
+    if (this.#stopped.signal.aborted) return undefined;
+    const progressed = progressOf(input, results, clock.nowMs());
+    const change = { ...progressed, lanes: [...input.opened, ...progressed.lanes] };
+    const revived = [...change.revived, ...forgotten];
+    const isChanged =
+      cursorId !== webhook.cursorId ||
+      endedLanes.length + change.lanes.length + change.deadLetters.length + revived.length > 0;
+    const progress = { webhookId, cursorId, endedLanes, ...change, revived };
+    if (isChanged) await store.append(tenantUuid, [{ kind: 'webhook.progress', progress }]);
+    for (const { nextAttemptAtMs, ...letter } of change.deadLetters)
+      if (nextAttemptAtMs === null) this.#reportDead(tenantUuid, webhookId, letter);
+    if (hasMore) return clock.nowMs();
+    const renewed = new Map(lanes.map((lane) => [lane.locationId, lane]));
+    for (const lane of change.lanes) renewed.set(lane.locationId, lane);
+    for (const locationId of endedLanes) renewed.delete(locationId);
+    const later = [
+      ...[...renewed.values()].map(({ nextAttemptAtMs }) => nextAttemptAtMs),
+      ...nextLettersMs(input.letters, change.deadLetters, revived),
+      ...(input.gatheredAtMs === undefined ? [] : [input.gatheredAtMs]),
+    ];
+    return later.length === 0 ? undefined : Math.min(...later);
+  }
+
+  /** Undefined for a webhook that was deleted, and for a tenant without the feature. */
+  async #inputOf(
+    trx: Knex.Transaction,
+    tenantUuid: TenantUuid,
+    webhookId: string,
+    count: number,
+  ): Promise<RoundInput | undefined> {
+    const webhook = (await loadWebhooks(trx, tenantUuid)).find((each) => each.webhookId === webhookId);
+    const tenant: { features: string } | undefined = await trx('tenants')
+      .where('tenant_uuid', tenantUuid)
+      .first('features');
+    const features: unknown = JSON.parse(tenant?.features ?? '[]');
+    if (webhook === undefined || !Array.isArray(features) || !features.includes(ENERGY_MANAGEMENT))
+      return undefined;
+    if (webhook.mailTo !== null) return this.#mailInputOf(trx, tenantUuid, webhook);
+    const { readEvents } = this.#options;
+    const now = this.#options.clock.nowMs();
+    const types = webhook.types ?? undefined;
+    const isWanted = (event: EventRecord) => isWantedBy(webhook, event);
+    const lanes = await loadLanes(trx, tenantUuid, webhookId);
+    const held = new Set(lanes.map(({ locationId }) => locationId));
+    const part = { afterId: webhook.cursorId, types, locationId: undefined, count };
+    const { events, newestId } = await readEvents(trx, tenantUuid, part);
+    const hasMore = events.length === count;
+    // After an older database was put in place, its newest event may be before the cursor.
+    const cursorId = hasMore ? (events.at(-1)?.id ?? newestId) : newestId;
+    const runs: Run[] = [];
+    const fresh = events.filter((event) => isWanted(event) && !held.has(event.locationId));
+    for (const [locationId, ofLocation] of byLocation(fresh))
+      runs.push({ kind: 'log', locationId, events: ofLocation });
+    const endedLanes: (LocationId | null)[] = [];
+    const due = lanes.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= now);
+    due.sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
+    for (const { locationId, afterId } of due.slice(0, LANES_AT_ONCE)) {
+      const ofLane = await readEvents(trx, tenantUuid, { afterId, types, locationId, count: EVENTS_AT_ONCE });
+      const waiting = ofLane.events.filter((event) => event.id <= cursorId && isWanted(event));
+      if (waiting.length === 0) endedLanes.push(locationId);
+      else runs.push({ kind: 'lane', locationId, events: waiting });
+    }
+    const filter = { isResting: false, afterId: 0, count: LETTERS_AT_ONCE };
+    const letters = await loadDeadLetters(trx, tenantUuid, webhookId, filter);
+    const { replays, forgotten } = await this.#replaysOf(trx, tenantUuid, letters, now);
+    return {
+      webhook,
+      lanes,
+      letters,
+      runs: [...runs, ...replays],
+      cursorId,
+      opened: [],
+      gatheredAtMs: undefined,
+      names: NO_NAMES,
+      hasMore,
+      endedLanes,
+      forgotten,
+    };
+  }
+
+  /** One mail at a time: its lane covers the events up to the cursor, which stays until the mail is sent or dead. */
+  async #mailInputOf(
+    trx: Knex.Transaction,
+    tenantUuid: TenantUuid,
+    webhook: PlacedWebhook,
+  ): Promise<RoundInput | undefined> {
+    const { clock, readEvents, sendMail } = this.#options;
+    if (sendMail === undefined) return undefined;
+    const now = clock.nowMs();
+    const lanes = await loadLanes(trx, tenantUuid, webhook.webhookId);
+    const [lane] = lanes;
+    const filter = { isResting: false, afterId: 0, count: LETTERS_AT_ONCE };
+    const letters = await loadDeadLetters(trx, tenantUuid, webhook.webhookId, filter);
+    const { replays, forgotten } = await this.#replaysOf(trx, tenantUuid, letters, now);
+    const input = {
+      webhook,
+      lanes,
+      letters,
+      runs: replays,
+      cursorId: webhook.cursorId,
+      opened: [],
+      gatheredAtMs: undefined,
+      names: await namesOf(trx, tenantUuid),
+      hasMore: false,
+      endedLanes: [],
+      forgotten,
+    };
+    const afterId = lane?.afterId ?? webhook.cursorId;
+    const part = { afterId, types: webhook.types ?? undefined, locationId: undefined, count: EVENTS_OF_MAIL };
+    const { events, newestId } = await readEvents(trx, tenantUuid, part);
+    const wanted = events.filter((event) => isWantedBy(webhook, event));
+    if (lane !== undefined) {
+      const ofMail = wanted.filter(({ id }) => id <= webhook.cursorId);
+      if (ofMail.length === 0) return { ...input, endedLanes: [null], hasMore: true };
+      if (lane.nextAttemptAtMs > now) return input;
+      return { ...input, runs: [...replays, { kind: 'lane', locationId: null, events: ofMail }] };
+    }
+    const isFull = events.length === EVENTS_OF_MAIL;
+    const cursorId = isFull ? (events.at(-1)?.id ?? newestId) : newestId;
+    const [first] = wanted;
+    if (first === undefined) return { ...input, cursorId, hasMore: isFull };
+    const gatheredAtMs = Math.min(first.atMs, now) + MAIL_GATHERS_MS;
+    if (gatheredAtMs > now) return { ...input, gatheredAtMs };
+    const opened = { locationId: null, afterId, attempts: 0, nextAttemptAtMs: now, error: '' };
+    return { ...input, cursorId, opened: [opened], hasMore: true };
+  }
+
+  /** The dead letters to send now: the oldest of a location first, and none past one that waits. */
+  async #replaysOf(
+    trx: Knex.Transaction,
+    tenantUuid: TenantUuid,
+    letters: readonly DeadLetter[],
+    now: EpochMs,
+  ): Promise<{ readonly replays: readonly Run[]; readonly forgotten: readonly number[] }> {
+    const replays: Run[] = [];
+    const forgotten: number[] = [];
+    for (const [locationId, ofLocation] of byLocation(letters)) {
+      const events: EventRecord[] = [];
+      for (const { eventId, nextAttemptAtMs } of ofLocation.slice(0, EVENTS_AT_ONCE)) {
+        if ((nextAttemptAtMs ?? now) > now) break;
+        const part = { afterId: eventId - 1, types: undefined, locationId, count: 1 };
+        const [event] = (await this.#options.readEvents(trx, tenantUuid, part)).events;
+        if (event?.id === eventId) events.push(event);
+        else forgotten.push(eventId);
+      }
+      if (events.length > 0) replays.push({ kind: 'letters', locationId, events });
+    }
+    return { replays, forgotten };
+  }
+
+  async #sendRun(tenantUuid: TenantUuid, { webhook, names }: RoundInput, run: Run): Promise<RunResult> {
+    const sent: number[] = [];
+    const { mailTo } = webhook;
+    const messages =
+      mailTo === null
+        ? run.events.map((event) => ({
+            events: [event],
+            send: () => this.#sendEvent(tenantUuid, webhook, event),
+          }))
+        : [
+            {
+              events: run.events,
+              send: () => this.#sendMail(tenantUuid, { ...webhook, mailTo }, names, run.events),
+            },
+          ];
+    for (const { events, send } of messages) {
+      const failure = await send();
+      for (const _ of events) this.#options.onResult(failure === undefined ? 'delivered' : 'failed');
+      if (failure !== undefined) return { run, sent, failed: { events, failure } };
+      sent.push(...events.map(({ id }) => id));
+    }
+    return { run, sent };
+  }
+
+  async #sendMail(
+    tenantUuid: TenantUuid,
+    { webhookId, mailTo }: { readonly webhookId: string; readonly mailTo: readonly string[] },
+    names: ReadonlyMap<string, string>,
+    events: readonly EventRecord[],
+  ): Promise<WebhookFailure> {
+    const messageId = `${webhookId}.${events[0]?.id ?? 0}-${events.at(-1)?.id ?? 0}`;
+    const { signal } = this.#stopped;
+    const mail = { tenantUuid, to: mailTo, messageId, ...mailOf(events, names), signal };
+    return this.#options.sendMail?.(mail) ?? { error: 'this service sends no mail' };
+  }
+
+  #sendEvent(tenantUuid: TenantUuid, webhook: PlacedWebhook, event: EventRecord): Promise<WebhookFailure> {
+    const { clock, send, viewOfEvent } = this.#options;
+    const { webhookId, url, secret, previousSecret } = webhook;
+    const now = clock.nowMs();
+    const id = `${webhookId}_${event.id}`;
+    const timestamp = String(Math.floor(now / 1000));
+    const body = JSON.stringify({
+      type: event.type,
+      timestamp: toInstant(event.atMs),
+      data: viewOfEvent(event),
+    });
+    const secrets = [
+      secret,
+      ...(previousSecret !== null && previousSecret.untilMs > now ? [previousSecret.secret] : []),
+    ];
+    const signatures = secrets.map((each) => signWebhook(each, `${id}.${timestamp}.${body}`));
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signatures.join(' '),
+    };
+    return send({ tenantUuid, url, headers, body, signal: this.#stopped.signal });
+  }
+
+  #reportDead(
+    tenantUuid: TenantUuid,
+    webhookId: string,
+    { eventId, attempts, error }: Omit<DeadLetter, 'nextAttemptAtMs'>,
+  ): void {
+    const { log, onResult } = this.#options;
+    onResult('dead');
+    log.warn(
+      { tenantUuid, webhookId, eventId, attempts, error },
+      'a webhook or mail server did not take an event: it is given up',
+    );
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
+  }
+
+  /** Repeats `work` until the database takes it, or the courier stops. Never rejects. */
+  async #untilDone<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const { clock, log } = this.#options;
+    while (!this.#stopped.signal.aborted) {
+      try {
+        return await work();
+      } catch (error) {
+        if (this.#stopped.signal.aborted) return undefined;
+        log.warn({ err: error }, 'webhooks and mails wait for the database');
+        await new Promise<void>((resolve) => {
+          const cancel = clock.after(AGAIN_AFTER_MS, resolve);
+          this.#stopped.signal.addEventListener('abort', () => {
+            cancel();
+            resolve();
+          });
+        });
+      }
+    }
+    return undefined;
+  }
+}
+
+/** The changes of a round beside the cursor. */
+function progressOf({ webhook, lanes, letters }: RoundInput, results: readonly RunResult[], now: EpochMs) {
+  const newLanes: WebhookLane[] = [];
+  const deadLetters: DeadLetter[] = [];
+  const revived: number[] = [];
+  for (const { run, sent, failed } of results) {
+    const { kind, locationId } = run;
+    if (kind === 'letters') {
+      revived.push(...sent);
+      for (const { id } of failed?.events ?? []) {
+        const letter = letters.find(({ eventId }) => eventId === id);
+        if (letter === undefined || failed === undefined) continue;
+        const attempts = letter.attempts + 1;
+        const nextAttemptAtMs = now + waitMsAfter(attempts, failed.failure);
+        const isOver = nextAttemptAtMs > (letter.triedUntilMs ?? 0);
+        const { error } = failed.failure;
+        const rest = isOver
+          ? { diedAtMs: now, nextAttemptAtMs: null, triedUntilMs: null }
+          : { nextAttemptAtMs };
+        deadLetters.push({ ...letter, attempts, error, ...rest });
+      }
+      continue;
+    }
+    if (failed === undefined) {
+      const lastId = sent.at(-1);
+      if (kind === 'lane' && lastId !== undefined)
+        newLanes.push({ locationId, afterId: lastId, attempts: 0, nextAttemptAtMs: now, error: '' });
+      continue;
+    }
+    const { events, failure } = failed;
+    const lane = lanes.find((each) => each.locationId === locationId);
+    // A lane counts the attempts of its next message alone.
+    const attempts = (sent.length === 0 && kind === 'lane' ? (lane?.attempts ?? 0) : 0) + 1;
+    const nextAttemptAtMs = now + waitMsAfter(attempts, failure);
+    const { error } = failure;
+    const isTried = ({ atMs }: EventRecord) =>
+      nextAttemptAtMs <= Math.max(atMs, webhook.updatedAtMs) + TRIED_FOR_MS;
+    const alive = events.find(isTried);
+    const dead = alive === undefined ? events : events.slice(0, events.indexOf(alive));
+    for (const { id, locationId: place } of dead)
+      deadLetters.push({
+        eventId: id,
+        locationId: place,
+        attempts,
+        error,
+        diedAtMs: now,
+        nextAttemptAtMs: null,
+        triedUntilMs: null,
+      });
+    const lastDead = dead.at(-1);
+    if (lastDead !== undefined)
+      newLanes.push({ locationId, afterId: lastDead.id, attempts: 0, nextAttemptAtMs: now, error: '' });
+    else if (alive !== undefined)
+      newLanes.push({ locationId, afterId: alive.id - 1, attempts, nextAttemptAtMs, error });
+  }
+  return { lanes: newLanes, deadLetters, revived };
+}
+
+function isWantedBy({ locationIds }: PlacedWebhook, { locationId, data }: EventRecord): boolean {
+  // A mute withholds it.
+  if (data.isWithheld === true) return false;
+  return locationIds === null || (locationId !== null && locationIds.includes(locationId));
+}
+
+const NO_NAMES: ReadonlyMap<string, string> = new Map();
+
+/** The names of the tenant's locations. */
+async function namesOf(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<ReadonlyMap<string, string>> {
+  const rows: { location_id: string; name: string }[] = await trx('locations')
+    .where('tenant_uuid', tenantUuid)
+    .select('location_id', 'name');
+  return new Map(rows.map((row) => [row.location_id, row.name]));
+}
+
+function waitMsAfter(attempts: number, { retryAfterMs = 0 }: NonNullable<WebhookFailure>): number {
+  const backoffS = BACKOFF_S[Math.min(attempts, BACKOFF_S.length) - 1] ?? 0;
+  return Math.max(1000 * backoffS, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
+}
+
+/** For each location the instant of its oldest dead letter that is still to be sent. */
+function nextLettersMs(
+  letters: readonly DeadLetter[],
+  changed: readonly DeadLetter[],
+  revived: readonly number[],
+): readonly EpochMs[] {
+  const now = new Map(letters.map((letter) => [letter.eventId, letter]));
+  for (const letter of changed) if (now.has(letter.eventId)) now.set(letter.eventId, letter);
+  for (const eventId of revived) now.delete(eventId);
+  return [...byLocation([...now.values()])].flatMap(([, [oldest]]) => oldest?.nextAttemptAtMs ?? []);
+}
+
+function byLocation<Row extends { readonly locationId: LocationId | null }>(
+  rows: readonly Row[],
+): ReadonlyMap<LocationId | null, readonly Row[]> {
+  const groups = new Map<LocationId | null, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(row.locationId);
+    if (group === undefined) groups.set(row.locationId, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+/** The results in the order of `inputs`, of which at most `most` are worked on at once. */
+async function atOnce<In, Out>(
+  most: number,
+  inputs: readonly In[],
+  work: (input: In) => Promise<Out>,
+): Promise<readonly Out[]> {
+  const gate = new Gate(most);
+  return Promise.all(inputs.map((input) => gate.pass(() => work(input))));
+}
+
+/** Lets some through at once; the others wait in turn. */
+class Gate {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  async pass<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// A mail server that keeps the mails it takes, and refuses them while a test wants it to.
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SMTPServer } from 'smtp-server';
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Of the header, by name in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+}
+
+export interface MailServer {
+  readonly url: string;
+  readonly mails: readonly ReceivedMail[];
+  /** Attempts, refused ones included. */
+  readonly attempts: readonly ReceivedMail[];
+  isRefusing: boolean;
+  stop(): Promise<void>;
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const mails: ReceivedMail[] = [];
+  const attempts: ReceivedMail[] = [];
+  const smtp = new SMTPServer({
+    authOptional: true,
+    hideSTARTTLS: true,
+    disableReverseLookup: true,
+    onData(stream, { envelope }, done) {
+      void text(stream).then((raw) => {
+        const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
+        const mail = parsed(
+          raw,
+          from,
+          envelope.rcptTo.map(({ address }) => address),
+        );
+        attempts.push(mail);
+        if (server.isRefusing) return done(new Error('no room'));
+        mails.push(mail);
+        return done();
+      });
+    },
+  });
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+  const { port }: AddressInfo = smtp.server.address() as AddressInfo;
+  const server: MailServer = {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    attempts,
+    isRefusing: false,
+    stop: () => new Promise((resolve) => smtp.close(() => resolve())),
+  };
+  return server;
+}
+
+function parsed(raw: string, from: string, to: readonly string[]): ReceivedMail {
+  const end = raw.indexOf('\r\n\r\n');
+  const head = raw.slice(0, end).replace(/\r\n[ \t]+/g, ' ');
+  const headers = new Map(
+    head.split('\r\n').map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+    }),
+  );
+  const body = raw.slice(end + 4);
+  const isQuoted = headers.get('content-transfer-encoding') === 'quoted-printable';
+  const plain = isQuoted
+    ? body
+        .replace(/=\r\n/g, '')
+        .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+    : body;
+  return { from, to, headers, text: plain.replace(/\r\n/g, '\n') };
+}

@@ -1,0 +1,226 @@
+// Extension: mail subscriptions, which send the event log of an organization to people.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
+import { loadConfig } from '../../src/config.js';
+import { eventPageSchema } from '../../src/features/events/contract.js';
+import {
+  deliveryListSchema,
+  mailSubscriptionDeletedSchema,
+  mailSubscriptionListSchema,
+  mailSubscriptionSchema,
+  webhookListSchema,
+} from '../../src/features/webhooks/contract.js';
+import { eventually } from '../eventually.js';
+import { bodyOf, refusalOf } from './answers.js';
+import { type MailServer, startMailServer } from './mail-server.js';
+import {
+  HARBOUR,
+  provision,
+  RIVAL,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from './running-service.js';
+
+const FROM = 'headroom@harbour.example';
+const TO = ['night@harbour.example', 'day@harbour.example'];
+const HOUR_MS = 3_600_000;
+
+let clock: VirtualClock;
+let server: MailServer;
+let service: RunningService;
+beforeEach(async () => {
+  clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
+  server = await startMailServer();
+  const tenants = [tenantWith(HARBOUR, [site('quay'), site('yard')]), tenantWith(RIVAL, [site('rivals')])];
+  service = await runService(tenants, { clock }, { HEADROOM_SMTP_URL: server.url, HEADROOM_MAIL_FROM: FROM });
+});
+afterEach(async () => {
+  await service.stop();
+  await server.stop();
+});
+
+async function subscribe(body: object = {}) {
+  const answer = await service.call('POST', '/mail-subscriptions', { to: TO, ...body });
+  return bodyOf(answer, mailSubscriptionSchema, 201);
+}
+
+async function addCluster(name: string): Promise<void> {
+  const answer = await service.call('POST', '/clusters', { name, locationIds: ['quay'] });
+  expect(answer.status).toBe(201);
+}
+
+/** Steps shorter than the span in which events gather, so that answers of the mail server come in between. */
+async function untilMails(count: number): Promise<void> {
+  await eventually(() => {
+    clock.advance(500);
+    expect(server.mails).toHaveLength(count);
+  });
+}
+
+const one = async (id: string) =>
+  bodyOf(await service.call('GET', `/mail-subscriptions/${id}`), mailSubscriptionSchema);
+
+const deliveries = async (id: string, state: 'dead' | 'waiting') =>
+  bodyOf(await service.call('GET', `/mail-subscriptions/${id}/deliveries?state=${state}`), deliveryListSchema)
+    .deliveries;
+
+describe('A mail subscription', () => {
+  it('gathers the events of half a minute into one plain mail to its receivers', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed', 'provisioning.changed'] });
+    for (const name of ['a', 'b', 'c']) await addCluster(name);
+    const moved = [site('quay', { permanentLimitKw: 40 }), site('yard')];
+    await provision(service.config, tenantWith(HARBOUR, moved));
+    await untilMails(1);
+    const [mail] = server.mails;
+    expect([mail?.from, mail?.to]).toEqual([FROM, TO]);
+    expect(mail?.headers.get('subject')).toMatch(/The quay/);
+    expect(mail?.headers.get('subject')).toMatch(/cluster\.changed \(3\), provisioning\.changed$/);
+    expect(mail?.headers.get('auto-submitted')).toBe('auto-generated');
+    expect(mail?.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(mail?.headers.get('message-id')).toMatch(
+      new RegExp(`^<${mailSubscriptionId}\\.\\d+-\\d+@harbour\\.example>$`),
+    );
+    expect(mail?.text.trim().split('\n')).toHaveLength(4);
+    expect(mail?.text).toMatch(/\| The quay \| provisioning\.changed/);
+    await addCluster('later');
+    await untilMails(2);
+    await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
+  });
+
+  it('makes one mail of a storm, which names the first hundred events and counts the others', async () => {
+    await subscribe({ types: ['cluster.changed'] });
+    await Promise.all(Array.from({ length: 120 }, (_, i) => addCluster(`c${i}`)));
+    await untilMails(1);
+    const lines = server.mails[0]?.text.trim().split('\n') ?? [];
+    expect(lines).toHaveLength(101);
+    expect(lines.at(-1)).toMatch(/^and 20 more: GET \/v1\/events\?after=\d+$/);
+    expect(server.mails[0]?.headers.get('subject')).toBe('the organization: cluster.changed (120)');
+  });
+
+  it('sends the same mail with the same Message-ID until the server takes it, also after a restart', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.isRefusing = true;
+    await addCluster('refused');
+    await eventually(() => {
+      clock.advance(500);
+      expect(server.attempts).toHaveLength(1);
+    });
+    await addCluster('of the next mail');
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([
+        { attempts: 1, error: expect.stringMatching(/no room/), diedAt: null },
+      ]),
+    );
+    service = await service.restart({ clock });
+    server.isRefusing = false;
+    await untilMails(2);
+    const [refused, taken] = server.attempts;
+    expect(taken?.headers.get('message-id')).toBe(refused?.headers.get('message-id'));
+    expect(taken?.text).toBe(refused?.text);
+    expect(server.mails.map(({ text }) => /refused|of the next mail/.exec(text)?.[0])).toEqual([
+      'refused',
+      'of the next mail',
+    ]);
+  });
+
+  it('gives up after three days, and sends dead letters again when asked', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.isRefusing = true;
+    for (const name of ['a', 'b']) await addCluster(name);
+    await eventually(async () => {
+      clock.advance(HOUR_MS / 2);
+      expect(await deliveries(mailSubscriptionId, 'dead')).toHaveLength(2);
+    });
+    server.isRefusing = false;
+    const replayed = await service.call('POST', `/mail-subscriptions/${mailSubscriptionId}/replay`, {});
+    expect(bodyOf(replayed, deliveryListSchema).deliveries).toHaveLength(2);
+    await untilMails(1);
+    expect(server.mails[0]?.headers.get('subject')).toBe('the organization: cluster.changed (2)');
+    await eventually(async () => expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]));
+  });
+
+  it('writes names with line breaks on one line, and into no header', async () => {
+    await subscribe({ types: ['provisioning.changed'] });
+    const name = 'Quay\r\nBcc: thief@elsewhere.example\r\n\r\nHello';
+    await provision(service.config, tenantWith(HARBOUR, [{ ...site('quay'), name }, site('yard')]));
+    await untilMails(1);
+    const [mail] = server.mails;
+    expect(mail?.to).toEqual(TO);
+    expect(mail?.headers.get('subject')).toBe(
+      'Quay Bcc: thief@elsewhere.example Hello: provisioning.changed',
+    );
+    expect(mail?.headers.has('bcc')).toBe(false);
+    expect(mail?.text.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('receives only events of its locations, and shows its own changes in the log', async () => {
+    const { mailSubscriptionId, to } = await subscribe({
+      types: ['provisioning.changed'],
+      locationIds: ['yard'],
+    });
+    const changed = [site('quay', { permanentLimitKw: 41 }), site('yard', { permanentLimitKw: 42 })];
+    await provision(service.config, tenantWith(HARBOUR, changed));
+    await untilMails(1);
+    expect(server.mails[0]?.headers.get('subject')).toBe('The yard: provisioning.changed');
+    const page = await service.call('GET', '/events?type=mailSubscription.changed');
+    expect(bodyOf(page, eventPageSchema).events).toMatchObject([
+      { source: 'rest', data: { mailSubscriptionId, to } },
+    ]);
+    expect(bodyOf(await service.call('GET', '/webhooks'), webhookListSchema).webhooks).toEqual([]);
+    refusalOf(await service.call('DELETE', `/webhooks/${mailSubscriptionId}`), 'NOT_FOUND');
+    const path = `/mail-subscriptions/${mailSubscriptionId}`;
+    for (const [method, body] of [['GET'], ['PUT', { to: TO }], ['DELETE']] as const)
+      refusalOf(await service.call(method, path, body, RIVAL), 'NOT_FOUND');
+    const renamed = await service.call('PUT', path, { to: ['one@harbour.example'] });
+    expect(bodyOf(renamed, mailSubscriptionSchema)).toMatchObject({
+      to: ['one@harbour.example'],
+      types: null,
+      locationIds: null,
+    });
+    bodyOf(await service.call('DELETE', path), mailSubscriptionDeletedSchema);
+    const list = bodyOf(await service.call('GET', '/mail-subscriptions'), mailSubscriptionListSchema);
+    expect(list.mailSubscriptions).toEqual([]);
+  });
+
+  it.each([
+    [['a@b.example\r\nBcc: thief@b.example']],
+    [['Thief <a@b.example>']],
+    [['a@b.example, c@d.example']],
+    [['no address']],
+    [['a@localhost']],
+    [[`${'a'.repeat(65)}@b.example`]],
+    [[]],
+    [Array.from({ length: 21 }, (_, i) => `a${i}@b.example`)],
+    [[7]],
+    ['a@b.example'],
+  ])('to %j is refused with the field', async (to) => {
+    const answer = await service.call('POST', '/mail-subscriptions', { to });
+    expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(/^to(\.\d+)?: must be /);
+  });
+
+  it('is refused beyond ten, and of a location of others', async () => {
+    for (let i = 0; i < 10; i++) await subscribe();
+    const answer = await service.call('POST', '/mail-subscriptions', { to: TO });
+    expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(/at most 10 mail subscriptions/);
+    const foreign = { to: TO, locationIds: ['rivals'] };
+    refusalOf(
+      await service
+        .call('POST', '/mail-subscriptions', foreign, RIVAL)
+        .then(() => service.call('PUT', '/mail-subscriptions/none', foreign)),
+      'NOT_FOUND',
+    );
+  });
+});
+
+describe('A service without a mail server', () => {
+  it('refuses a subscription with the settings that are missing, and takes no half of them', async () => {
+    const without = await runService([tenantWith(HARBOUR, [site('quay')])]);
+    const answer = await without.call('POST', '/mail-subscriptions', { to: TO });
+    expect(refusalOf(answer, 'FEATURE_NOT_ENABLED')).toMatch(/HEADROOM_SMTP_URL and HEADROOM_MAIL_FROM/);
+    await without.stop();
+    expect(() => loadConfig({}, { HEADROOM_SMTP_URL: server.url })).toThrow(/HEADROOM_MAIL_FROM/);
+    expect(() => loadConfig({}, { HEADROOM_MAIL_FROM: FROM })).toThrow(/HEADROOM_SMTP_URL/);
+  });
+});
