@@ -20,6 +20,7 @@ import { isCancellation, LimitReads, UncertainCalls } from './limit-reads.js';
 import { LockWatch } from './lock-watch.js';
 import { DoubledMessages, probeMemberRemovals, TenantIsolation } from './probes.js';
 import { RecoveryWatch } from './recovery-watch.js';
+import { SessionWatch } from './session-watch.js';
 import { Stays } from './stays.js';
 
 /** Timers of a service of any size: one host timer for each kind of due work. */
@@ -84,6 +85,7 @@ export class Checks {
   readonly #entitlements: EntitlementWatch;
   readonly #locks: LockWatch;
   readonly #stays: Stays;
+  readonly #sessions: SessionWatch;
   readonly #departures: DepartureWatch;
   readonly #forecasts: ForecastWatch;
   readonly #reads: LimitReads;
@@ -107,6 +109,7 @@ export class Checks {
     this.#locks = new LockWatch({ ...world, drawnA, soundSinceMs });
     const stays = new Stays(world);
     this.#stays = stays;
+    this.#sessions = new SessionWatch(world);
     this.#departures = new DepartureWatch({ ...world, soundSinceMs, stays });
     this.#forecasts = new ForecastWatch({ ...world, soundSinceMs, stays });
     this.late = new LateWatch({ ...world, connectorW: (connector) => this.#connectorW(connector) });
@@ -150,6 +153,7 @@ export class Checks {
     const taken = this.#exchange.received(from, message);
     if (taken !== undefined) {
       this.#stays.received(taken.book, taken.meter, taken.isOfOldBoot);
+      this.#sessions.received(taken.book, taken.meter, taken.isOfOldBoot);
       this.#forecasts.received(taken.book);
     }
     if (message.kind === 'state') this.#entitlements.receivedState(from);
@@ -185,6 +189,7 @@ export class Checks {
   }
 
   written(changes: readonly Change[]): void {
+    this.#sessions.written(changes);
     for (const change of changes) {
       if (change.kind === 'reservation.put') this.reached.note('reservationStored');
       if (change.kind !== 'alarm.begin') continue;
@@ -206,6 +211,7 @@ export class Checks {
     this.#doubled.forget();
     const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
     this.#stays.ended(storedUntilMs);
+    this.#sessions.ended();
     this.#forecasts.troubled();
     for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {

@@ -170,7 +170,10 @@ export class DepartureWatch {
     return this.#world.monotonicMs() - this.#beganAtMs <= FOUND_PAUSED_MS;
   }
 
-  /** No car waits beside room for it. Room is free, or serves cars that come later. */
+  /**
+   * No car waits beside room for it. Room is free, or serves cars that come later. It must carry the connector's own
+   * outstanding limits as well (R32, R41).
+   */
   #judgeRoom(book: ConnectorBook, cars: readonly Judged[], before: ReadonlyMap<ConnectorBook, number>): void {
     const [now, nowMs] = [this.#world.nowMs(), this.#world.monotonicMs()];
     const { locationId, horizonMs, connectors } = book.site;
@@ -180,7 +183,7 @@ export class DepartureWatch {
     const own = cars.find((car) => car.book === book);
     if (own?.isBelowMinimum === true)
       for (const car of cars) if (precedes(own, car)) roomW += Math.max(0, car.limitW - keptWOf(car.book));
-    if (roomW < leastWOf(book)) return;
+    if (roomW < Math.max(leastWOf(book), book.boundW(nowMs))) return;
     const sinceMs = before.get(book) ?? nowMs;
     this.#besideRoomSinceMs.set(book, sinceMs);
     if (nowMs - sinceMs <= PATIENCE_MS) return;

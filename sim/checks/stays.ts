@@ -53,6 +53,10 @@ interface Written extends Stay {
   hasCar: boolean;
   changes: number;
   session: string | undefined;
+  /** Register at the last reading without a car; undefined without one. */
+  idleWh: number | undefined;
+  /** The service has not ended since that reading, so it knows that register. */
+  isIdleKnown: boolean;
   /** The last declaration ended then, or was withdrawn. */
   endedAtMs: number;
 }
@@ -80,13 +84,20 @@ export class Stays {
     }
     const nowMs = this.#world.monotonicMs();
     const { status, session, energyWh, chargingPreferences } = meter;
-    const hasCar = status === undefined || !WITHOUT_CAR.includes(status);
+    const hasCar = hasCarIn(status);
     const isOther = standing.session !== undefined && session !== standing.session;
     if (hasCar !== standing.hasCar || isOther) standing.changes++;
     if (!hasCar || !standing.hasCar || isOther) end(standing, nowMs);
+    const { idleWh } = standing;
     standing.hasCar = hasCar;
     standing.session = session;
+    standing.idleWh = hasCar ? undefined : energyWh;
+    standing.isIdleKnown ||= !hasCar;
     if (!hasCar) return;
+    // A car that came while no message arrived has drawn the increase since then.
+    const drawnWh = Math.max(0, (energyWh ?? 0) - (idleWh ?? energyWh ?? 0));
+    standing.mostWh += drawnWh;
+    if (standing.isIdleKnown) standing.leastWh += drawnWh;
     count(standing, energyWh);
     noteDraw(standing, meter);
     if (chargingPreferences !== undefined) this.#declare(standing, 'charger', chargingPreferences);
@@ -102,6 +113,7 @@ export class Stays {
   /** The service died: begin, energy and end of a stay since `storedUntilMs` may be on no disk. */
   ended(storedUntilMs: number): void {
     for (const standing of this.#standings.values()) {
+      standing.isIdleKnown = false;
       const keptFromMs = storedUntilMs - STORED_EVERY_MS;
       if (standing.endedAtMs > keptFromMs) {
         standing.isDoubted = true;
@@ -161,12 +173,19 @@ export class Stays {
       hasCar: false,
       changes: 0,
       session: undefined,
+      idleWh: undefined,
+      isIdleKnown: false,
       endedAtMs: Number.NEGATIVE_INFINITY,
       ...newStay(0, false),
     };
     this.#standings.set(book, standing);
     return standing;
   }
+}
+
+/** A car is plugged in at that status, by the rule of the service. */
+export function hasCarIn(status: MeterMessage['status']): boolean {
+  return status === undefined || !WITHOUT_CAR.includes(status);
 }
 
 export function declaredBy({ api, charger }: Pick<Stay, 'api' | 'charger'>): SessionNeed {

@@ -140,7 +140,7 @@ export class Recorder {
 }
 
 function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>): Life {
-  const { ownerTerm, timing, powerRetentionDays } = given;
+  const { ownerTerm, timing, powerRetentionDays, energyRetentionDays, chargerOfflineMs } = given;
   const told = Object.entries(settings).filter(([name]) => !SECRET_SETTINGS.has(name));
   return {
     kind: 'life',
@@ -149,6 +149,8 @@ function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>
     epoch: ownerTerm,
     timing: { ...timing },
     powerRetentionDays,
+    energyRetentionDays,
+    chargerOfflineMs,
   };
 }
 
@@ -236,7 +238,7 @@ function recordedApplication(
 
   return {
     answer(operation, asked) {
-      const { warn: _, ...told } = asked;
+      const { warn: _, keep: __, ...told } = asked;
       const input = { call: operation.operationId, ...told };
       // A read expires old readings of its location, so it is a turn, too. The read stays synchronous.
       if (operation.method === 'get')
@@ -277,7 +279,18 @@ function recordedStore(store: Store, turnLater: TurnLater): Store {
       });
     };
 
-  return { ...store, ...Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) };
+  const recorded: Store = {
+    ...store,
+    ...Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])),
+  };
+  return {
+    ...recorded,
+    // Webhooks have no influence on a limit, and their commands read rows, which a recording does not hold.
+    append: (tenantUuid, changes, by) =>
+      changes.every(({ kind }) => kind.startsWith('webhook.'))
+        ? store.append(tenantUuid, changes, by)
+        : recorded.append(tenantUuid, changes, by),
+  };
 }
 
 /** Credentials have no influence on a limit. */

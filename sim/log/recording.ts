@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
+import { SCOPES } from '../../machines/values/scopes.js';
 import type { Operation } from '../../src/actors/core.js';
 import { ENDPOINTS } from '../../src/features/endpoints.js';
 import { OperatorError } from '../../src/ports/operator-error.js';
@@ -16,6 +17,7 @@ export const STORE_METHODS = [
   'loadCredentials',
   'loadTenant',
   'forgetPowerBefore',
+  'forgetEnergyBefore',
 ] as const;
 export type StoreMethod = (typeof STORE_METHODS)[number];
 
@@ -35,9 +37,11 @@ const asked = {
   tenantUuid: z.string().transform((text) => text as TenantUuid),
   requestId: z.string(),
   by: z.string(),
+  scopes: z.array(z.enum(SCOPES)).readonly(),
   path: z.record(z.string(), z.string()),
   body: z.unknown().optional(),
   query: z.unknown().optional(),
+  ifMatch: z.string().optional(),
 };
 
 const lifeSchema = z.object({
@@ -48,6 +52,8 @@ const lifeSchema = z.object({
   epoch: count,
   timing: z.object({ heartbeatMs: count, ttlMs: count, settleMs: count }),
   powerRetentionDays: z.number(),
+  energyRetentionDays: z.number(),
+  chargerOfflineMs: z.number(),
 });
 export type Life = z.output<typeof lifeSchema>;
 

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
+import { keepNothing } from '../../src/actors/core.js';
 import type { Application } from '../../src/features/application.js';
 import { ENDPOINTS } from '../../src/features/endpoints.js';
 import { type LocationLive, locationLiveSchema } from '../../src/features/live-contract.js';
@@ -229,13 +230,15 @@ class ReplayedLife {
   #idsTaken = 0;
   #limits: DecidedLimit[] = [];
 
-  constructor({ epoch, timing, powerRetentionDays }: Life) {
+  constructor({ epoch, timing, powerRetentionDays, energyRetentionDays, chargerOfflineMs }: Life) {
     const common = { clock: this.#clock, log: QUIET, metrics: createMetrics() };
     this.#actors = createActorSystem({
       ...common,
       ownerTerm: epoch,
       timing,
       powerRetentionDays,
+      energyRetentionDays,
+      chargerOfflineMs,
       publisher: this.#createPublisher(),
       store: this.#store.store,
       newId: () => this.#ids[this.#idsTaken++] ?? `unrecorded-${this.#idsTaken}`,
@@ -330,7 +333,8 @@ function answerAgain(application: Application, { call, ...asked }: InputOf<'call
     // The recording does not hold the rows of the database, so a read of rows fails.
     const operation = ENDPOINTS.find(({ operationId }) => operationId === call);
     const { body, query } = asked;
-    const answer = operation && application.answer(operation, { ...asked, body, query, warn() {} });
+    const answer =
+      operation && application.answer(operation, { ...asked, body, query, warn() {}, keep: keepNothing });
     if (answer instanceof Promise) answer.catch(() => {});
   } catch {
     // A read of a missing location was refused in the recording, too.
@@ -338,7 +342,15 @@ function answerAgain(application: Application, { call, ...asked }: InputOf<'call
 }
 
 function livesOf(application: Application, tenantUuid: TenantUuid): LocationLive[] {
-  const asked = { tenantUuid, requestId: '', by: '', body: undefined, warn() {} };
+  const asked = {
+    tenantUuid,
+    requestId: '',
+    by: '',
+    scopes: [],
+    body: undefined,
+    warn() {},
+    keep: keepNothing,
+  };
   const lives: LocationLive[] = [];
   let cursor: string | undefined;
   do {
@@ -399,6 +411,7 @@ function createReplayedStore(): ReplayedStore {
     read: unrecorded,
     tenantCredentials: unrecorded,
     changeCredentials: unrecorded,
+    forgetAnswersBefore: unrecorded,
     noteCredentialUses: unrecorded,
     // TypeScript cannot infer that each method has the type of its name.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<

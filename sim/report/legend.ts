@@ -26,6 +26,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   P22: 'order of declared cars',
   P23: 'no car waits beside power for it',
   P24: 'honest forecasts',
+  P25: 'energy of sessions',
 };
 
 /** One line of text for each term. */
@@ -38,7 +39,7 @@ export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
   ],
   ['throttled', 'time for which a car, or a locked connector, was held below its possible power'],
   [
-    'P1 to P24',
+    'P1 to P25',
     `rules that must never break, checked at every event: ${Object.entries(INVARIANTS)
       .map(([number, subject]) => `${number} ${subject}`)
       .join(', ')}`,

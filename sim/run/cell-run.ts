@@ -29,7 +29,7 @@ function createScenarioWorld(
   scenario: Scenario,
   visits: readonly Visit[],
   onEvent: (event: TraceEvent) => void,
-  settings: Readonly<Record<string, string>> = {},
+  { environment = {}, newId }: CellSettings,
 ): Promise<World> {
   const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
   const { keepsThen, endsWithSession, switchesPhases, policy } = scenario;
@@ -65,7 +65,8 @@ function createScenarioWorld(
       endsWithSession,
       switchesPhases,
     }),
-    environment: { ...timingOf(meterPeriodMs), ...settings },
+    environment: { ...timingOf(meterPeriodMs), ...environment },
+    ...(newId && { seams: { newId } }),
   });
 }
 
@@ -246,6 +247,8 @@ export interface CellSettings {
   readonly environment?: Readonly<Record<string, string>>;
   /** If true, the run judges the expectations of the scenario. */
   readonly isJudged?: boolean;
+  /** Replaces the ids that depend on the calls alone. */
+  readonly newId?: () => string;
 }
 
 export class CellRun {
@@ -260,13 +263,14 @@ export class CellRun {
   readonly #events: TraceEvent[];
 
   /** Opens the cell at the first instant of its scenario. */
-  static async open(cell: Cell, { environment, isJudged = true }: CellSettings = {}): Promise<CellRun> {
+  static async open(cell: Cell, settings: CellSettings = {}): Promise<CellRun> {
+    const { isJudged = true } = settings;
     const { scenario, visits, isFirst } = cell;
     const events: TraceEvent[] = [];
     const onEvent = (event: TraceEvent) => {
       if (isFirst || !isOfTheService(event)) events.push(event);
     };
-    const world = await createScenarioWorld(scenario, visits, onEvent, environment);
+    const world = await createScenarioWorld(scenario, visits, onEvent, settings);
     const expectations = isJudged ? scenario.expectations.filter(isAsked) : [];
     return new CellRun(scenario, world, events, new ExpectationJudge(expectations, boundariesOf(scenario)));
   }
@@ -283,6 +287,15 @@ export class CellRun {
     this.#next = this.#stops.next();
     this.#faults = new FaultPlayer(world);
     this.#faults.play(faultPlanOf(scenario, scenario.seed));
+  }
+
+  /** Address and keys of the service, for requests from outside. */
+  get access(): Pick<World, 'httpUrl' | 'apiKeys'> {
+    return this.#world;
+  }
+
+  nowMs(): EpochMs {
+    return this.#world.nowMs();
   }
 
   /** Number of open entries on the agenda of the world. */

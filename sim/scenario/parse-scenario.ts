@@ -45,6 +45,8 @@ export interface ScenarioOverrides {
    * totals.
    */
   readonly durationMs?: number;
+  /** Offsets and times of day count from it; instants in the file stay. */
+  readonly startsAtMs?: EpochMs;
   readonly transport?: Transport;
   /** With another fault level, the run omits expectations of totals. */
   readonly faults?: FaultLevel;
@@ -263,7 +265,8 @@ export function parseScenario(text: string, path: string, overrides: ScenarioOve
     check: scenarioProblems,
     secrets: SECRET_FIELDS,
   });
-  return scenarioOf(data, path, place, overrides);
+  const { startsAtMs: atMs = data.start.atMs } = overrides;
+  return scenarioOf({ ...data, start: { ...data.start, atMs } }, path, place, overrides);
 }
 
 // Reads the differences of a branch from its scenario: calls and faults from an instant on, in the notation of a

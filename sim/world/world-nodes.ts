@@ -125,6 +125,9 @@ class NodeStore {
       revisionSince: (since) => reach(() => store.revisionSince(since)),
       read: (question) => reach(() => store.read(question)),
       forgetPowerBefore: (beforeMs) => reach(() => store.forgetPowerBefore(beforeMs)),
+      // No request of a world has an `Idempotency-Key`.
+      forgetAnswersBefore: async () => {},
+      forgetEnergyBefore: (day) => reach(() => store.forgetEnergyBefore(day)),
       ping: () => reach(() => store.ping()),
       tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),
       changeCredentials: (...asked) => reach(() => store.changeCredentials(...asked)),

@@ -115,6 +115,13 @@ function mortalStore(
         await own.write();
         await store.forgetPowerBefore(beforeMs);
       }),
+    forgetEnergyBefore: (day) =>
+      counted(async () => {
+        await own.write();
+        await store.forgetEnergyBefore(day);
+      }),
+    // No request of a world has an `Idempotency-Key`.
+    forgetAnswersBefore: async () => {},
     // No rule of a world depends on the uses of credentials, and each would be a commit.
     noteCredentialUses: async () => {},
     async close() {
@@ -147,6 +154,8 @@ export interface ServiceHost {
   /** True if the service receives messages of chargers. */
   readonly isListening: boolean;
   readonly ids: ServiceIds;
+  /** Address of the service that can answer now; undefined without one, and for several nodes. */
+  readonly httpUrl?: string | undefined;
   /** Metrics of the service that can answer now. */
   readonly metrics: Metrics | undefined;
   /** Begins the next life of the service, on the stored state. */
@@ -195,6 +204,7 @@ interface WorldServiceOptions {
   readonly log: Log;
   readonly outstanding: Outstanding;
   readonly createActors?: Seams['createActors'];
+  readonly newId?: Seams['newId'];
 }
 
 export class WorldService implements ServiceHost {
@@ -227,12 +237,16 @@ export class WorldService implements ServiceHost {
     return this.isUp;
   }
 
+  get httpUrl(): string | undefined {
+    return this.#life?.httpUrl;
+  }
+
   get metrics(): Metrics | undefined {
     return this.#life?.metrics;
   }
 
   async start(carrier: Carrier, events: LifeEvents): Promise<void> {
-    const { config, clock, log, outstanding, createActors } = this.#options;
+    const { config, clock, log, outstanding, createActors, newId = () => this.ids.next() } = this.#options;
     const metrics = createMetrics();
     const life = { isLiving: true };
     const carried = carrier.open();
@@ -240,7 +254,7 @@ export class WorldService implements ServiceHost {
       clock: mortal(clock, life),
       log,
       metrics,
-      newId: () => this.ids.next(),
+      newId,
       ...carried.seams,
       ...(createActors && { createActors }),
       wrapStore: (store) => mortalStore(store, life, outstanding, () => this.isDatabaseBusy, events),

@@ -241,7 +241,7 @@ export interface WorldOptions {
   /** Required by `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
   /** Listens to the service from within. Errors of the service are violations with or without a listener. */
-  readonly seams?: Pick<Seams, 'log' | 'createActors'>;
+  readonly seams?: Pick<Seams, 'log' | 'createActors' | 'newId'>;
 }
 
 /** Provisions the world, starts its service, and connects its chargers one after another. */
@@ -376,7 +376,10 @@ export class World {
         : undefined;
     const given = seams?.createActors ?? withPolicy(options.policy);
     const createActors = this.#limits?.following(given) ?? given;
-    this.#service = this.#nodes ?? new WorldService({ ...parts, ...(createActors && { createActors }) });
+    const newId = seams?.newId;
+    this.#service =
+      this.#nodes ??
+      new WorldService({ ...parts, ...(createActors && { createActors }), ...(newId && { newId }) });
     this.#connections = new Connections({
       agenda,
       runs,
@@ -413,6 +416,16 @@ export class World {
 
   get runs(): readonly ChargerRun[] {
     return this.#chargers.runs;
+  }
+
+  /** The REST API, for requests from outside; undefined while no service runs. */
+  get httpUrl(): string | undefined {
+    return this.#service.httpUrl;
+  }
+
+  /** The API key of each tenant. */
+  get apiKeys(): ReadonlyMap<string, string> {
+    return this.#keys;
   }
 
   get violations(): readonly Violation[] {

@@ -13,7 +13,7 @@ import {
 import { readSources, type Source } from './sources.js';
 
 const STARTS_PROGRAM = /from '\.[^']*\/(?:postgres-server|mosquitto)\.js'/;
-const product = readSources(['machines', 'src', 'cli', 'sim', 'tools']);
+const product = readSources(['machines', 'src', 'cli', 'client', 'sim', 'tools']);
 const pages = readSources(['web'], /\.tsx?$/);
 // The files in this folder contain the banned words.
 const tests = readSources(['test']).filter(({ path }) => !path.startsWith('test/architecture/'));

@@ -13,7 +13,7 @@ import {
 import { readSources } from './sources.js';
 
 const CODE = /\.(tsx?|m?js)$/;
-const sources = readSources(['machines', 'src', 'sim', 'cli', 'web', 'test', 'tools'], CODE);
+const sources = readSources(['machines', 'src', 'sim', 'cli', 'client', 'web', 'test', 'tools'], CODE);
 /** The older page of reports has its own words. */
 const speaking = sources.filter(({ path }) => /^(machines|src|sim(?!\/report\/page)|cli|web)\//.test(path));
 const documents = readDocuments();

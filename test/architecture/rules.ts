@@ -156,8 +156,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
+  // For browsers, too.
+  client: ['client', 'clock', 'eventsource-parser/stream'],
   cli: [
     'cli',
+    'client',
     'features',
     EACH_FEATURE,
     'front',

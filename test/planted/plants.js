@@ -288,6 +288,16 @@ export const PLANTS = [
     minutes: 30,
   },
   {
+    name: 'trust-in-a-meter-from-one-reading',
+    file: 'machines/limits/building-load.js',
+    text: 'this.#judge.doubtedAtMs === now',
+    bug: 'this.doubt !== undefined',
+    seed: 14,
+    invariant: 'P17',
+    scenario: 'wrong-meter.yaml',
+    minutes: 20,
+  },
+  {
     name: 'peak-shaving-not-part-of-the-minimum',
     file: 'machines/limits/billed-window.js',
     text: '{ limitKw, endsAtMs: window.endsAtMs, thenKw }',
@@ -599,5 +609,13 @@ export const PLANTS = [
     invariant: 'P24',
     scenario: 'departures.yaml',
     minutes: 300,
+  },
+  {
+    name: 'energy-lost-when-the-car-leaves',
+    file: 'machines/power/declared-cars.js',
+    text: 'energy.isIntegrated ? 0 : countedWh',
+    bug: '0',
+    seed: 1,
+    invariant: 'P25',
   },
 ];

@@ -16,6 +16,11 @@ it('has a record of each world, and of no other', () => {
   expect([...names].sort()).toEqual([...worlds.keys()].sort());
 });
 
+it('has no violation in any record', () => {
+  const violating = names.filter((name) => (records[name]?.figures.violations ?? 0) > 0);
+  expect(violating).toEqual([]);
+});
+
 it.each(names.filter((name, nth) => nth % EVERY === 1 && worlds.get(name)?.isRepeatable))(
   'plays %s as recorded',
   onlyInCi(),

@@ -92,6 +92,8 @@ async function live(service: RunningService, step: (byMs: number) => void, faili
       locationIds: ['quay', 'dock'],
       limitKw: 40,
     });
+    const webhook = await service.call('POST', '/webhooks', { url: 'https://receiver.invalid/events' });
+    await service.call('POST', `/webhooks/${webhook.body.webhookId}/secret`, {});
     step(-3_000);
     const inMs = (ms: number) => toInstant(systemClock.nowMs() - 3_000 + ms);
     const profile = (priority: number) => ({
@@ -155,7 +157,7 @@ describe('A recording of a running service', () => {
     expect(outcome.agreed).toBeGreaterThanOrEqual(80);
     // The recording contains each of these disturbances.
     expect(linesOf('unstored').length).toBeGreaterThan(0);
-    expect(linesOf('call')).toHaveLength(20);
+    expect(linesOf('call')).toHaveLength(24);
     expect(linesOf('read').length).toBeGreaterThan(0);
     const instants = linesOf('timer').map((line) => JSON.parse(line).at);
     expect(instants.some((at, i) => at < instants[i - 1] - 2_000)).toBe(true);
@@ -218,7 +220,8 @@ describe('A recording of a running service', () => {
     const outcome = await replayRecording(cut);
     expect(outcome).toMatchObject({ cutAtLine: expect.any(Number), differing: 0, lives: 2 });
     expect(outcome.cutAtLine).toBeGreaterThan(0.5 * linesIn(path).length);
-    expect(outcome.cutAtLine).toBeLessThanOrEqual(linesIn(cut).length);
+    // The block may be cut before its first line.
+    expect(outcome.cutAtLine).toBeLessThanOrEqual(linesIn(cut).length + 1);
     // The next start of a killed service has a section of its own.
     await appendLines(cut, linesIn(path));
     expect(await replayRecording(cut)).toMatchObject({
