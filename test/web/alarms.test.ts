@@ -117,6 +117,35 @@ describe('The page of alarms', ON_PAGES, () => {
     await eventually(async () => expect(await count()).toBeGreaterThanOrEqual(100));
   });
 
+  it('acknowledges and mutes an alarm by the keyboard, and ends the mute', async () => {
+    await setLimit('quay-1', 1);
+    const page = await rig.open({ ...IN_UTC, hash });
+    const row = unattainable(page, 'Open alarms').filter({ hasText: 'The quay-1' });
+    const respond = row.getByRole('button', { name: 'Respond to Limit cannot be kept at The quay-1' });
+    const open = async () => {
+      await respond.press('Enter');
+      return page.getByRole('dialog', { name: 'Limit cannot be kept: The quay-1' });
+    };
+    let dialog = await open();
+    await expectAccessible(page);
+    await dialog.getByLabel('Note (optional)').fill('On my way <b>');
+    await dialog.getByRole('button', { name: 'Acknowledge' }).press('Enter');
+    await row.getByText('Acknowledged').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+
+    dialog = await open();
+    await dialog.getByText('On my way <b>').waitFor();
+    await dialog.getByLabel('Mute for').selectOption('8 hours');
+    await dialog.getByRole('button', { name: 'Mute', exact: true }).press('Enter');
+    await row.getByText(/^Muted until /).waitFor();
+
+    dialog = await open();
+    await dialog.getByRole('button', { name: 'End the mute' }).press('Enter');
+    await eventually(async () => expect(await row.getByText(/^Muted until /).count()).toBe(0));
+    await row.getByText('Acknowledged').waitFor();
+    await setLimit('quay-1', 50);
+  });
+
   it('shows names as text, is accessible, and fits a phone', async () => {
     await setLimit('quay-2', 1);
     for (const colorScheme of colorSchemes()) {

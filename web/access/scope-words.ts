@@ -3,7 +3,7 @@ import type { Scope } from '../../machines/values/scopes.js';
 
 const WORDS: Readonly<Record<Scope, string>> = {
   'locations:read': 'Read locations, live values, history and alarms',
-  'locations:write': 'Set and cancel limits of locations',
+  'locations:write': 'Set and cancel limits of locations, acknowledge and mute alarms',
   'clusters:read': 'Read clusters',
   'clusters:write': 'Create, change and schedule clusters',
   'chargers:write': 'Lock and unlock connectors',

@@ -6,6 +6,8 @@ import type { AlarmView } from '../../src/features/alarms/contract.js';
 export interface AlarmLine {
   /** The only alarm of the line, or the oldest one. */
   readonly alarm: AlarmView;
+  /** All alarms of the line. */
+  readonly alarms: readonly AlarmView[];
   /** Undefined unless the line is for chargers that never connected. */
   readonly chargers: readonly string[] | undefined;
 }
@@ -16,7 +18,7 @@ export function alarmLines(alarms: readonly AlarmView[]): readonly AlarmLine[] {
   const byLocation = new Map<string, AlarmView[]>();
   for (const alarm of alarms) {
     if (alarm.kind !== 'OFFLINE' || alarm.endedAt !== null || alarm.reason !== NEVER_CONNECTED)
-      single.push({ alarm, chargers: undefined });
+      single.push({ alarm, alarms: [alarm], chargers: undefined });
     else byLocation.set(alarm.locationId, [...(byLocation.get(alarm.locationId) ?? []), alarm]);
   }
   return [...single, ...[...byLocation.values()].flatMap(sharedLine)];
@@ -26,7 +28,7 @@ function sharedLine(alarms: readonly AlarmView[]): AlarmLine[] {
   const [oldest] = alarms.toSorted((a, b) => Date.parse(a.beganAt) - Date.parse(b.beganAt));
   if (oldest === undefined) return [];
   const names = new Set(alarms.flatMap(({ controllerUuid }) => controllerUuid ?? []));
-  return [{ alarm: oldest, chargers: [...names].sort(NATURAL.compare) }];
+  return [{ alarm: oldest, alarms, chargers: [...names].sort(NATURAL.compare) }];
 }
 
 const NATURAL = new Intl.Collator(undefined, { numeric: true });

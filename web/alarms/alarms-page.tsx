@@ -22,6 +22,7 @@ import { Choice } from '../ui/field.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
+import { AlarmDialog } from './alarm-dialog.js';
 import { type AlarmLine, alarmLines, reasonOf } from './alarm-lines.js';
 
 // Reads open alarms, and past ones page by page; the stream keeps both up to date.
@@ -207,7 +208,11 @@ function instantOf(text: string): string | undefined {
 }
 
 // Columns of the tables of alarms: problem and reason, place, start or duration.
-function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Column<AlarmLine>[] {
+/** @param onRespond opens the dialog of an open alarm; undefined for past ones */
+function alarmColumns(
+  names: LocationNames,
+  onRespond: ((line: AlarmLine) => void) | undefined,
+): readonly Column<AlarmLine>[] {
   return [
     {
       key: 'kind',
@@ -233,19 +238,9 @@ function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Col
     },
     {
       key: 'beganAt',
-      header: kind === 'open' ? 'Since' : 'Lasted',
+      header: onRespond === undefined ? 'Lasted' : 'Since',
       class: 'when',
-      cell: ({ alarm: { beganAt, endedAt } }) => (
-        <>
-          <Time at={beganAt} isShort />
-          {endedAt !== null && (
-            <>
-              {' – '}
-              <Time at={endedAt} isShort />
-            </>
-          )}
-        </>
-      ),
+      cell: (line) => <When line={line} name={names(line.alarm.locationId)} onRespond={onRespond} />,
       sortValue: ({ alarm }) => Date.parse(alarm.beganAt),
     },
   ];
@@ -254,6 +249,45 @@ function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Col
 function toneOf({ alarm, chargers }: AlarmLine): Tone {
   if (alarm.endedAt !== null) return 'neutral';
   return chargers === undefined ? 'bad' : 'warning';
+}
+
+function When({
+  line,
+  name,
+  onRespond,
+}: {
+  readonly line: AlarmLine;
+  readonly name: string;
+  readonly onRespond: ((line: AlarmLine) => void) | undefined;
+}) {
+  const { beganAt, endedAt, kind, mutedUntil } = line.alarm;
+  const isAcknowledged = line.alarms.every(({ acknowledgement }) => acknowledgement !== null);
+  return (
+    <>
+      <Time at={beganAt} isShort />
+      {endedAt !== null && (
+        <>
+          {' – '}
+          <Time at={endedAt} isShort />
+        </>
+      )}
+      {isAcknowledged && <span class="care small quiet">Acknowledged</span>}
+      {endedAt === null && mutedUntil !== null && (
+        <span class="care small quiet">
+          Muted until <Time at={mutedUntil} isShort />
+        </span>
+      )}
+      {onRespond !== undefined && (
+        <Button
+          kind="plain"
+          label={`Respond to ${ALARM_WORDS[kind]} at ${name}`}
+          onClick={() => onRespond(line)}
+        >
+          Respond…
+        </Button>
+      )}
+    </>
+  );
 }
 
 function Where({ line, name }: { readonly line: AlarmLine; readonly name: string }) {
@@ -287,8 +321,10 @@ export function AlarmsPage() {
 
 function OpenAlarms({ names }: { readonly names: LocationNames }) {
   const { value: alarms, error } = useOpenAlarms();
-  const columns = useMemo(() => alarmColumns(names, 'open'), [names]);
+  const [respondingTo, setRespondingTo] = useState<string>();
+  const columns = useMemo(() => alarmColumns(names, (line) => setRespondingTo(keyOf(line))), [names]);
   const lines = useMemo(() => alarms && alarmLines(alarms), [alarms]);
+  const responding = lines?.find((line) => keyOf(line) === respondingTo);
   return (
     <section aria-label="Open alarms">
       <h2>Open alarms{alarms === undefined ? '' : `: ${alarms.length}`}</h2>
@@ -304,6 +340,13 @@ function OpenAlarms({ names }: { readonly names: LocationNames }) {
           empty="No open alarms."
         />
       )}
+      {responding !== undefined && (
+        <AlarmDialog
+          line={responding}
+          name={names(responding.alarm.locationId)}
+          onClose={() => setRespondingTo(undefined)}
+        />
+      )}
     </section>
   );
 }
@@ -312,7 +355,7 @@ function PastAlarms({ names }: { readonly names: LocationNames }) {
   const clock = useStreamClock();
   const [span, setSpan] = useState(() => lastDay(clock));
   const { list, isReadingMore, moreError, readMore } = usePastAlarms(span);
-  const columns = useMemo(() => alarmColumns(names, 'past'), [names]);
+  const columns = useMemo(() => alarmColumns(names, undefined), [names]);
   const ended = useMemo(() => list.value && alarmLines(list.value.alarms), [list.value]);
   const error = messagesByField(list.error, ['from', 'to']).size > 0 ? undefined : list.error;
   const isMore = list.value !== undefined && list.value.nextCursor !== null;

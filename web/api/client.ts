@@ -102,6 +102,8 @@ export interface ApiClient {
   put<T>(path: string, body: object): Promise<Written<T>>;
   patch<T>(path: string, body: object): Promise<Written<T>>;
   delete<T>(path: string): Promise<Written<T>>;
+  /** All pages of a list as one CSV file. */
+  table(path: string): Promise<string>;
   /** The response itself, for streams. */
   open(path: string, signal: AbortSignal): Promise<Response>;
 }
@@ -122,7 +124,11 @@ export function createApiClient(options: {
   const authorization = createAuthorization(credential);
 
   async function attempt(method: string, below: string, init: RequestInit): Promise<Response> {
-    const headers = { ...(await authorization.headers()), 'content-type': 'application/json' };
+    const headers = {
+      ...(await authorization.headers()),
+      'content-type': 'application/json',
+      ...init.headers,
+    };
     return fetch(`/v1${below}`, { ...init, method, headers, credentials: 'omit', cache: 'no-store' });
   }
 
@@ -155,6 +161,17 @@ export function createApiClient(options: {
     put: (below, body) => write('PUT', below, body),
     patch: (below, body) => write('PATCH', below, body),
     delete: (below) => write('DELETE', below),
+    async table(below) {
+      const pages: string[] = [];
+      for (let next: string | undefined = below; next !== undefined; ) {
+        const response = await send('GET', next, { headers: { accept: 'text/csv' } });
+        const text = await response.text();
+        // Each page begins with the names of the columns.
+        pages.push(pages.length === 0 ? text : text.slice(text.indexOf('\n') + 1));
+        next = nextPageOf(response.headers.get('link'));
+      }
+      return pages.join('');
+    },
     open: (below, signal) => send('GET', below, { signal }),
   };
 }
@@ -166,6 +183,11 @@ async function bodyOf<T>(response: Response, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw thrown;
     throw new ApiError(0, 'UNREACHABLE', 'The connection was lost in the middle of an answer.');
   }
+}
+
+/** The path of the next page below `/v1`, from `</v1/energy?cursor=…>; rel="next"`. */
+function nextPageOf(header: string | null): string | undefined {
+  return /^<\/v1([^>]*)>; rel="next"$/.exec(header ?? '')?.[1];
 }
 
 /** The texts of a `Warning` header: `199 headroom "text"`, with `\"` for a quote. */

@@ -23,8 +23,8 @@ import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
 import { PastFuses } from './past-fuses.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
-import { SessionsSection } from './sessions-section.js';
 import { following, RANGES, spanOf, type TimeView } from './time-view.js';
+import { UsageSection } from './usage-section.js';
 import { type ChartLines, useChartLines, usePast, useTimeline } from './use-chart-lines.js';
 import { useLiveLines } from './use-live-lines.js';
 import { useLocation } from './use-location.js';
@@ -241,7 +241,9 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       {asOfMs === undefined && live.value !== undefined && (
         <ConnectorList live={live.value} clock={clock} onWritten={reread} />
       )}
-      {asOfMs === undefined && <SessionsSection locationId={locationId} />}
+      {asOfMs === undefined && live.value !== undefined && (
+        <UsageSection locationId={locationId} connectors={live.value.connectors} nowMs={nowMs} />
+      )}
       {asOfMs !== undefined && <p class="quiet">Connectors are shown only as they are now.</p>}
     </div>
   );

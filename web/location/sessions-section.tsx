@@ -1,26 +1,26 @@
 // Charging sessions that have ended at a location, and the departures that they kept or missed.
 import type { EndedSessionView, SessionList } from '../../src/features/sessions/contract.js';
-import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 import { Badge } from '../ui/badge.js';
 import { localText } from '../ui/time.js';
 import { useEvery } from './server-clock.js';
+import { REASON_WORDS } from './words.js';
 
 const ROWS = 20;
 const READ_EVERY_MS = 60_000;
 
-export function SessionsSection({ locationId }: { readonly locationId: string }) {
+/** @param path of the sessions to show, with a query */
+export function EndedSessions({ path }: { readonly path: string }) {
   const list = useResource(
-    (client, signal) =>
-      client.get<SessionList>(path`/sessions?locationId=${locationId}&limit=${ROWS}`, signal),
-    [locationId],
+    (client, signal) => client.get<SessionList>(`${path}&limit=${ROWS}`, signal),
+    [path],
   );
   useEvery(READ_EVERY_MS, () => list.reread());
   const { value } = list;
-  if (value === undefined || value.sessions.length === 0) return null;
+  if (value === undefined) return null;
+  if (value.sessions.length === 0) return <p class="quiet">No session ended in these days.</p>;
   return (
-    <section class="panel stack" aria-label="Sessions">
-      <h2>Sessions of the last 24 hours</h2>
+    <div class="stack">
       <table class="departures" aria-label="Ended sessions">
         <thead>
           <tr>
@@ -42,13 +42,27 @@ export function SessionsSection({ locationId }: { readonly locationId: string })
               </td>
               <td>
                 {session.energyKwh.toFixed(1)} kWh <Departure session={session} />
+                <Limited session={session} />
+                {session.idTag !== null && <p class="quiet small">Id tag {session.idTag}</p>}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
       {value.nextCursor !== null && <p class="quiet small">The newest {ROWS} are shown.</p>}
-    </section>
+    </div>
+  );
+}
+
+/** The time in which the car got less than it could use, and the reason of most of it. */
+function Limited({ session: { limited } }: { readonly session: EndedSessionView }) {
+  const [first] = limited;
+  const minutes = Math.round(limited.reduce((sum, each) => sum + each.minutes, 0));
+  if (first === undefined || minutes === 0) return null;
+  return (
+    <p class="quiet small">
+      {minutes} min limited: {REASON_WORDS[first.reason].toLowerCase()}
+    </p>
   );
 }
 

@@ -269,6 +269,9 @@ export function stateAt(location: RecordedLocation, instant: EpochMs): LocationS
         firstReason: '',
         beganAt: iso(startsAtMs),
         endedAt: null,
+        acknowledgement: null,
+        mutedUntil: null,
+        isWithheld: false,
       };
     }),
   };
