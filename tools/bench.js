@@ -32,8 +32,11 @@ const BENCHMARKS = {
   energy: 'the share of the requested energy, against published algorithms and the optimum; docs/energy.md',
   building: 'cars beside a building, against perfect foresight; --days --hours --seed',
   phases: 'one-phase cars and phase switching, against the best schedule',
+  records: 'energy and sessions of 10,000 connectors: size, and reads; --connectors --days',
   hops: 'files and functions that one request passes, by V8 coverage; --list --way --rounds',
   nodes: 'three nodes against one, processor time for each connector; --seconds --connectors',
+  events:
+    'events of orders over kills and takeovers, and their delay; --parts --engines --events --kills --takeovers --rate --seconds --minutes --seed',
   takeover: 'the time without a node after one is killed; --times --connectors',
 };
 

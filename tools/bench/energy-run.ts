@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { LocationSummary } from '../../sim/report/summary.js';
 import { runScenario } from '../../sim/run/run-scenario.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { CAR_KW, type EnergyCase, energyScenario, settingsOf } from './energy-scenario.js';
 
 /**
@@ -17,6 +18,8 @@ export interface EnergyFigures {
   /** Sessions with less than 90 % of the energy that their cars could take in their stay. */
   readonly short: number;
   readonly violations: number;
+  /** The first violation: its invariant, instant and detail; left out without one. */
+  readonly firstViolation?: string;
   readonly messages: number;
 }
 
@@ -32,10 +35,11 @@ function shortOf({ connectors }: LocationSummary, untilMs: number): number {
 }
 
 const energyCase: EnergyCase = workerData;
-const { summary, counts } = await runScenario(energyScenario(energyCase), {
+const { summary, counts, violations } = await runScenario(energyScenario(energyCase), {
   settings: settingsOf(energyCase.column),
 });
 const [site] = summary.locations;
+const [first] = violations;
 const figures: EnergyFigures = {
   deliveredKwh: (site?.deliveredWh ?? 0) / 1000,
   overshootKws: site?.overshootKws ?? Number.NaN,
@@ -44,6 +48,7 @@ const figures: EnergyFigures = {
   fairness: site?.fairness ?? Number.NaN,
   short: site === undefined ? Number.NaN : shortOf(site, energyCase.untilMs),
   violations: summary.violations,
+  ...(first && { firstViolation: `${first.invariant} at ${toInstant(first.atMs)}: ${first.detail}` }),
   messages: counts.fromChargers + counts.toChargers,
 };
 parentPort?.postMessage(figures);

@@ -8,10 +8,11 @@ import { toInstant } from '../../src/wire/instants.js';
 import { readSessions, type SessionFile, type Window } from './energy-sessions.js';
 
 /**
- * `ideal`: cars that follow at once and never taper off. `calm`: realistic cars. `forgetful`: the same, with chargers
- * that keep nothing over a restart. `heavy`: as `calm`, with every fault.
+ * `ideal`: cars that follow at once and never taper off. `calm`: realistic cars. `untapered`: as `calm`, but the cars
+ * never taper off. `forgetful`: as `calm`, with chargers that keep nothing over a restart. `heavy`: as `calm`, with
+ * every fault.
  */
-export const COLUMNS = ['ideal', 'calm', 'forgetful', 'heavy'] as const;
+export const COLUMNS = ['ideal', 'untapered', 'calm', 'forgetful', 'heavy'] as const;
 export type Column = (typeof COLUMNS)[number];
 
 /** Error of declarations: of the departure, ms, and of the need, as a share; `declared` is the share of all sessions. */
@@ -41,6 +42,7 @@ const FAILSAFE_A = 6;
  */
 const METER_PERIODS: Readonly<Record<Column, string>> = {
   ideal: '30s',
+  untapered: '10s',
   calm: '10s',
   forgetful: '10s',
   heavy: '10s',
@@ -49,6 +51,15 @@ const METER_PERIODS: Readonly<Record<Column, string>> = {
 /** Ideal cars follow at once, and their chargers within a second, so no decision has to wait longer for them. */
 const SETTINGS: Readonly<Record<Column, Readonly<Record<string, string>>>> = {
   ideal: { HEADROOM_SETTLE_S: '2' },
+  untapered: {},
+  calm: {},
+  forgetful: {},
+  heavy: {},
+};
+
+const CARS: Readonly<Record<Column, { readonly ideal?: true; readonly taper?: number }>> = {
+  ideal: { ideal: true },
+  untapered: { taper: 1 },
   calm: {},
   forgetful: {},
   heavy: {},
@@ -90,7 +101,7 @@ export function energyScenario(energyCase: EnergyCase): Scenario {
         needError: declared.needError,
       },
     }),
-    vehicles: [{ name: 'car', maxKw: CAR_KW, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
+    vehicles: [{ name: 'car', maxKw: CAR_KW, phases: 1, ...CARS[column] }],
     faults: column === 'heavy' ? 'heavy' : 'none',
   };
   // JSON is valid YAML.

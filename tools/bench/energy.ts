@@ -30,6 +30,7 @@ import {
 const GOALS: Readonly<Record<Column, number | undefined>> = {
   ideal: 1,
   calm: 0.97,
+  untapered: 0.97,
   forgetful: undefined,
   heavy: 0.85,
 };

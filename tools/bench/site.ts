@@ -67,6 +67,8 @@ export interface Shape {
   readonly gridLimitKw: number;
   /** Of its chargers; by default that of the service. */
   readonly timing?: LeaseTiming;
+  /** A grid operator may limit each location. */
+  readonly isOperated?: boolean;
 }
 
 const ONE_CHARGER: Shape = { chargersEach: 1, permanentLimitKw: 50, gridLimitKw: 80 };
@@ -76,7 +78,7 @@ export async function provision(
   config: Config,
   locations: number,
   connectorsEach: number,
-  { chargersEach, permanentLimitKw, gridLimitKw, timing }: Shape = ONE_CHARGER,
+  { chargersEach, permanentLimitKw, gridLimitKw, timing, isOperated = false }: Shape = ONE_CHARGER,
   { tenantUuid, keyId, firstLocation, firstCharger }: SiteOwner = THE_TENANT,
 ): Promise<void> {
   const administration = await createAdministration({
@@ -98,7 +100,7 @@ export async function provision(
         status: 'ACTIVE' as const,
         permanentLimitKw,
         gridLimitKw,
-        operator: null,
+        operator: isOperated ? operatorOf(firstLocation + i) : null,
         siteMeter: null,
         chargers: Array.from({ length: chargersEach }, (__, n) => ({
           controllerUuid: controllerUuidOf(firstCharger + i * chargersEach + n),
@@ -118,6 +120,18 @@ export async function provision(
     { dryRun: false, atMs: systemClock.nowMs() },
   );
   await administration.close();
+}
+
+/** It is never lost: its silence would change the limit. */
+function operatorOf(i: number) {
+  const silenceMs = 24 * 3_600_000;
+  return {
+    operatorUuid: `operator-${i}`,
+    mqttSecretHash: hashSecret(MQTT_SECRET),
+    failsafeKw: 10,
+    failsafeMinMs: silenceMs,
+    missingAfterMs: silenceMs,
+  };
 }
 
 interface Window {
