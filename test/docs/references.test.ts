@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/commands.js';
+import { statusCommand } from '../../cli/remote.js';
 import { ROLLBACK_VARIABLE, SETTINGS } from '../../src/config.js';
 import { ENDPOINTS } from '../../src/features/endpoints.js';
 import { readSources } from '../architecture/sources.js';
@@ -70,7 +71,7 @@ describe('A reference in the documents', () => {
 
   it('names an existing file or folder', () => {
     const path =
-      /(?:`|vitest run )((?:\.ci|bench|demo|docs|machines|scenarios|sim|src|test|web)\/[\w./-]*|[a-z][\w-]*\.config\.ts)`/g;
+      /(?:`|vitest run )((?:\.ci|bench|client|demo|docs|machines|scenarios|sim|src|test|web)\/[\w./-]*|[a-z][\w-]*\.config\.ts)`/g;
     expect(missing(path, (name) => name.includes('NAME') || existsSync(join(ROOT, name)))).toEqual([]);
   });
 
@@ -100,7 +101,9 @@ describe('A reference in the documents', () => {
   });
 
   it('names an existing setting', () => {
-    const settings = [...Object.values(SETTINGS).map(({ name }) => `HEADROOM_${name}`), ROLLBACK_VARIABLE];
+    const ofClients = statusCommand().options.map(({ envVar }) => envVar);
+    const ofService = Object.values(SETTINGS).map(({ name }) => `HEADROOM_${name}`);
+    const settings = [...ofService, ...ofClients, ROLLBACK_VARIABLE];
     expect(missing(/\b(HEADROOM_[A-Z_]*[A-Z])\b/g, (name) => settings.includes(name))).toEqual([]);
   });
 
