@@ -66,6 +66,8 @@ export interface Demand {
   restingSinceMs: number;
   /** Rest period of a paused car, ms. After that the car is offered power again. */
   restsForMs: number;
+  /** The charger last suspended its car under more than the lowest limit; -Infinity if it never did. */
+  suspendedAboveLeastAtMs: number;
 }
 
 /** One reading. `limitTenthsA` is the limit that the charger keeps now. */
@@ -95,6 +97,7 @@ export function createDemand(maxTenthsA: number): Demand {
     peaks: [],
     restingSinceMs: 0,
     restsForMs: 0,
+    suspendedAboveLeastAtMs: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -128,7 +131,7 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   if (drawnTenthsA >= limitTenthsA * WANTING) return want(demand, maxTenthsA);
   const isLowered =
     status === 'SuspendedEV' && demand.hasCharged && lowerAtOnce(demand, drawnTenthsA, leastTenthsA);
-  return lower(demand, { drawnTenthsA, limitTenthsA, leastTenthsA }, nowMs) || isLowered;
+  return lower(demand, { status, drawnTenthsA, limitTenthsA, leastTenthsA, maxTenthsA }, nowMs) || isLowered;
 }
 
 /** A car from before the start needs no more than its earlier limit, unless it uses all of that. */
@@ -178,22 +181,41 @@ function withStep(drawnTenthsA: number, leastTenthsA: number): number {
   return Math.max(leastTenthsA, Math.ceil(drawnTenthsA / WANTING) + STEP_TENTHS_A);
 }
 
-function lower(
-  demand: Demand,
-  reading: Required<Pick<DrawnReading, 'drawnTenthsA' | 'limitTenthsA' | 'leastTenthsA'>>,
+type JudgedReading = Required<Omit<DrawnReading, 'heldTenthsA'>>;
+
+/**
+ * A charger that suspends its car under the lowest limit may need more: a DC output in amperes offers less than its
+ * minimum below its highest voltage. The resting car then takes the power that others leave, once per rest (R20).
+ */
+function mayNeedMore(
+  { suspendedAboveLeastAtMs }: Demand,
+  { status, limitTenthsA, leastTenthsA }: JudgedReading,
   nowMs: number,
 ): boolean {
-  const { drawnTenthsA, limitTenthsA, leastTenthsA } = reading;
+  const isAtLeast = limitTenthsA <= leastTenthsA + STEP_TENTHS_A;
+  return status === 'SuspendedEVSE' && isAtLeast && nowMs - suspendedAboveLeastAtMs >= RESTED_AFTER_MS;
+}
+
+function lower(demand: Demand, reading: JudgedReading, nowMs: number): boolean {
+  const { status, drawnTenthsA, limitTenthsA, leastTenthsA, maxTenthsA } = reading;
   const isClearlyLess = withStep(drawnTenthsA, leastTenthsA) + STEP_TENTHS_A <= limitTenthsA;
   const isIdle = drawnTenthsA < RESTING_TENTHS_A;
   if (!isClearlyLess && !isIdle) {
     demand.belowSinceMs = undefined;
     return stopResting(demand, true);
   }
+  const isOffered = isIdle && mayNeedMore(demand, reading, nowMs);
+  if (isOffered && demand.isResting && demand.mostTenthsA === maxTenthsA) {
+    // Its time begins with the higher limit.
+    demand.belowSinceMs = undefined;
+    return false;
+  }
   const peakTenthsA = peakWith(demand, drawnTenthsA, nowMs);
   if (nowMs - (demand.belowSinceMs ?? nowMs) < LOWER_AFTER_MS) return false;
-  const mostTenthsA = withStep(peakTenthsA, leastTenthsA);
   const isResting = peakTenthsA < RESTING_TENTHS_A;
+  if (isResting && !isOffered && status === 'SuspendedEVSE' && demand.mostTenthsA > leastTenthsA)
+    demand.suspendedAboveLeastAtMs = nowMs;
+  const mostTenthsA = isResting && isOffered ? maxTenthsA : withStep(peakTenthsA, leastTenthsA);
   const isNews = mostTenthsA !== demand.mostTenthsA || isResting !== demand.isResting;
   if (isResting && !demand.isResting) {
     demand.restingSinceMs = nowMs;

@@ -229,6 +229,39 @@ describe('A car that does not charge though it may', () => {
     expect(demand.restsForMs).toBe(0);
   });
 
+  describe('because its charger suspends it under the lowest limit', () => {
+    const suspend = (demand: Demand, limitTenthsA: number, [fromMs, untilMs]: readonly [number, number]) => {
+      let isNews = false;
+      for (let atMs = fromMs; atMs <= untilMs; atMs += 10_000)
+        isNews = foldDemand(demand, { ...CHARGING, status: 'SuspendedEVSE', limitTenthsA }, atMs) || isNews;
+      return isNews;
+    };
+
+    it('rests, and is offered the power that others leave', () => {
+      const demand = withCar();
+      expect(suspend(demand, 60, [10_000, 40_000])).toBe(true);
+      expect(demand).toMatchObject({ isResting: true, mostTenthsA: 320 });
+    });
+
+    it('has 30 s of a higher limit to begin, however late that comes, and then half an hour at 6 A', () => {
+      const demand = withCar();
+      suspend(demand, 60, [10_000, 110_000]);
+      expect(suspend(demand, 320, [120_000, 140_000])).toBe(false);
+      expect(suspend(demand, 320, [150_000, 150_000])).toBe(true);
+      expect(demand).toMatchObject({ isResting: true, mostTenthsA: 60 });
+      expect(suspend(demand, 60, [160_000, 1_940_000])).toBe(false);
+      expect(suspend(demand, 60, [1_950_000, 1_950_000])).toBe(true);
+      expect(demand).toMatchObject({ isResting: true, mostTenthsA: 320 });
+    });
+
+    it('wants all there is once it charges under the higher limit', () => {
+      const demand = withCar();
+      suspend(demand, 60, [10_000, 40_000]);
+      draw(demand, [320, 320], [50_000, 50_000]);
+      expect(demand).toMatchObject({ isResting: false, mostTenthsA: 320 });
+    });
+  });
+
   it('does not rest because it is paused', () => {
     const demand = withCar();
     expect(draw(demand, [0, 0], [10_000, 600_000])).toBe(false);
