@@ -2998,7 +2998,7 @@ export interface components {
              */
             url: string;
             /** @description Only events of these types. Left out: all. */
-            types?: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types?: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             /** @description Only events of these locations. Left out: all, and those without a location. */
             locationIds?: string[] | null;
             /** @description Events after the one with this id. Left out: from now on. */
@@ -3019,7 +3019,7 @@ export interface components {
              */
             url: string;
             /** @description Only events of these types. Left out: all. */
-            types?: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types?: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             /** @description Only events of these locations. Left out: all, and those without a location. */
             locationIds?: string[] | null;
         };
@@ -3068,7 +3068,7 @@ export interface components {
              */
             to: string[];
             /** @description Only events of these types. Left out: all. */
-            types?: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types?: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             /** @description Only events of these locations. Left out: all, and those without a location. */
             locationIds?: string[] | null;
         };
@@ -3757,7 +3757,7 @@ export interface components {
              */
             id: string;
             /** @enum {string} */
-            type: "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted";
+            type: "profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted";
             at: components["schemas"]["Instant"];
             /** @description Null for the organization and for clusters. */
             locationId: string | null;
@@ -3898,7 +3898,7 @@ export interface components {
         Webhook: {
             webhookId: string;
             url: string;
-            types: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             locationIds: string[] | null;
             createdAt: components["schemas"]["Instant"];
             createdBy: string;
@@ -3913,7 +3913,7 @@ export interface components {
         IssuedWebhook: {
             webhookId: string;
             url: string;
-            types: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             locationIds: string[] | null;
             createdAt: components["schemas"]["Instant"];
             createdBy: string;
@@ -3952,7 +3952,7 @@ export interface components {
         MailSubscription: {
             mailSubscriptionId: string;
             to: string[];
-            types: ("cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
+            types: ("profile.submitted" | "profile.cancelled" | "permanentLimit.changed" | "cluster.changed" | "cluster.deleted" | "alarm.began" | "alarm.ended" | "alarm.acknowledged" | "alarm.muted" | "alarm.unmuted" | "operatorLimit.changed" | "session.ended" | "charger.offline" | "charger.online" | "provisioning.changed" | "credential.issued" | "credential.changed" | "credential.ended" | "webhook.changed" | "webhook.deleted" | "mailSubscription.changed" | "mailSubscription.deleted")[] | null;
             locationIds: string[] | null;
             createdAt: components["schemas"]["Instant"];
             createdBy: string;

@@ -5,9 +5,9 @@ import type { TenantUuid } from '../machines/values/ids.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import { systemClock } from './clock.js';
 import { type Config, variableOf } from './config.js';
-import { AnswerRetention } from './features/answers/answers.js';
 import { viewOfEvent } from './features/events/events.js';
 import { readEvents } from './features/events/rows.js';
+import { Retention } from './features/retention.js';
 import { Courier } from './features/webhooks/courier.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
@@ -76,7 +76,7 @@ export class Term {
   readonly #gateway: ChargerGateway;
   readonly actors: ActorSystem;
   readonly #courier: Courier;
-  readonly #answers: AnswerRetention;
+  readonly #retention: Retention;
   #tenants: ReadonlySet<TenantUuid> = new Set();
   #areActorsStarted = false;
   #isGatewayStarted = false;
@@ -86,7 +86,7 @@ export class Term {
     this.#gateway =
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#courier = this.#createCourier();
-    this.#answers = new AnswerRetention(options);
+    this.#retention = new Retention(options);
     this.actors = this.#createActors();
   }
 
@@ -95,7 +95,7 @@ export class Term {
     this.#areActorsStarted = true;
     await this.actors.start();
     await this.#courier.start((tenantUuid) => this.#tenants.has(tenantUuid));
-    this.#answers.start();
+    this.#retention.start();
     this.#isGatewayStarted = true;
     const { url } = await this.#gateway.start(this.actors.telemetryHandler, () => this.actors.syncChargers());
     this.actors.syncChargers();
@@ -107,7 +107,7 @@ export class Term {
   }
 
   async stop(): Promise<void> {
-    this.#answers.stop();
+    this.#retention.stop();
     await this.#courier.stop();
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
     if (this.#areActorsStarted) await this.#quietly(() => this.actors.stop());

@@ -412,6 +412,7 @@ function createReplayedStore(): ReplayedStore {
     tenantCredentials: unrecorded,
     changeCredentials: unrecorded,
     forgetAnswersBefore: unrecorded,
+    forgetEventsBefore: unrecorded,
     noteCredentialUses: unrecorded,
     // TypeScript cannot infer that each method has the type of its name.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<

@@ -127,6 +127,7 @@ class NodeStore {
       forgetPowerBefore: (beforeMs) => reach(() => store.forgetPowerBefore(beforeMs)),
       // No request of a world has an `Idempotency-Key`.
       forgetAnswersBefore: async () => {},
+      forgetEventsBefore: async () => {},
       forgetEnergyBefore: (day) => reach(() => store.forgetEnergyBefore(day)),
       ping: () => reach(() => store.ping()),
       tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),

@@ -122,6 +122,7 @@ function mortalStore(
       }),
     // No request of a world has an `Idempotency-Key`.
     forgetAnswersBefore: async () => {},
+    forgetEventsBefore: async () => {},
     // No rule of a world depends on the uses of credentials, and each would be a commit.
     noteCredentialUses: async () => {},
     async close() {

@@ -164,9 +164,9 @@ export interface Asked<Path = Readonly<Record<string, string>>, Body = unknown, 
   /** Checked by the schema of the operation. */
   readonly body: Body;
   readonly query: Query;
-  /** Advises of a shortage of power that the operation leads to; called before the answer. */
   /** The header `If-Match`. */
   readonly ifMatch?: string | undefined;
+  /** Advises of a shortage of power that the operation leads to; called before the answer. */
   readonly warn: Advise;
   readonly keep: Keep;
 }

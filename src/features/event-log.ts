@@ -15,7 +15,10 @@ import { viewOfSession } from './sessions/sessions.js';
 import { viewOfMailChange } from './webhooks/mail-subscriptions.js';
 import { viewOfWebhookChange } from './webhooks/webhooks.js';
 
-/** Undefined for a change that is no event. @param by the credential of the change; undefined without one */
+/**
+ * Undefined for bookkeeping, and for a profile: its row is its event.
+ * @param by the credential of the change; undefined without one
+ */
 export function eventOf(
   change: Change,
   tenantUuid: TenantUuid,
@@ -103,8 +106,11 @@ export function eventsOfProvisioning(
 
 const OF_TENANT: ReadonlySet<string> = new Set(['tenant', 'gateway', 'feature']);
 
-/** Profiles and permanent limits have a history of their own, and bookkeeping is no event. */
+/** Bookkeeping is no event. */
 const LOGGED: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
+  'profile.put',
+  'profile.cancel',
+  'permanentLimit.set',
   'cluster.put',
   'cluster.delete',
   'alarm.begin',
@@ -133,6 +139,17 @@ type EventBody = Pick<NewEvent, 'type' | 'atMs' | 'data'> &
 
 function bodyOf(change: Change, tenantUuid: TenantUuid): EventBody | undefined {
   switch (change.kind) {
+    case 'profile.cancel': {
+      const { target, locationId = null, priority, atMs } = change;
+      // Readers of the log may lack the scope for the limits of the organization.
+      if (target.kind === 'organization') return undefined;
+      const { kind: _, ...place } = { locationId, ...target };
+      return { type: 'profile.cancelled', atMs, ...place, data: { priority } };
+    }
+    case 'permanentLimit.set': {
+      const { locationId, limitKw, atMs } = change;
+      return { type: 'permanentLimit.changed', atMs, locationId, data: { permanentLimitKw: limitKw } };
+    }
     case 'cluster.put': {
       const { cluster } = change;
       const { locationIds, ...data } = viewOfCluster(tenantUuid, cluster);
@@ -235,19 +252,16 @@ function bodyOf(change: Change, tenantUuid: TenantUuid): EventBody | undefined {
   }
 }
 
+type Place = Pick<NewEvent, 'locationId' | 'controllerUuid' | 'connectorId'>;
+
 function placeOfAlarm({
   alarm,
-}: Extract<Change, { readonly alarm: unknown }>): Pick<
-  NewEvent,
-  'locationId' | 'controllerUuid' | 'connectorId' | 'data'
-> {
+}: Extract<Change, { readonly alarm: unknown }>): Place & Pick<NewEvent, 'data'> {
   const { locationId, controllerUuid, connectorId } = alarm;
   return { locationId, controllerUuid, connectorId, data: viewOfAlarm(alarm) };
 }
 
-function placeOfMute(
-  mute: AlarmMuteRecord,
-): Pick<NewEvent, 'locationId' | 'controllerUuid' | 'connectorId' | 'data'> {
+function placeOfMute(mute: AlarmMuteRecord): Place & Pick<NewEvent, 'data'> {
   const { locationId, controllerUuid, connectorId } = mute;
   return { locationId, controllerUuid, connectorId, data: viewOfMute(mute) };
 }

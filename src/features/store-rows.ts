@@ -72,11 +72,11 @@ const IN_ORDER = new Set<Write>(Object.values(WRITES));
 /** Writes the changes of one commit, from all its callers, in order within each statement, and their events. */
 export async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
   const sorted = new Map<Write, ChangeOf<Change['kind']>[]>();
-  for (const { tenantUuid, changes } of submissions) {
+  for (const { tenantUuid, changes, by } of submissions) {
     for (const change of changes) {
       const write: Write = WRITES[change.kind];
       const alike = sorted.get(write);
-      const ofTenant = { ...change, tenantUuid };
+      const ofTenant = { ...change, tenantUuid, by };
       if (alike === undefined) sorted.set(write, [ofTenant]);
       else alike.push(ofTenant);
     }

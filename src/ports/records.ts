@@ -231,6 +231,9 @@ export interface OfflineChargerRecord {
 
 /** Types of events in the log. */
 export const EVENT_TYPES = [
+  'profile.submitted',
+  'profile.cancelled',
+  'permanentLimit.changed',
   'cluster.changed',
   'cluster.deleted',
   'alarm.began',

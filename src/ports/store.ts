@@ -29,6 +29,8 @@ export type Change =
   | {
       readonly kind: 'profile.put';
       readonly target: ProfileTarget;
+      /** The request was for a cluster with the target. */
+      readonly clusterId?: ClusterId;
       readonly profile: LimitProfile;
       readonly atMs: EpochMs;
     }
@@ -36,6 +38,8 @@ export type Change =
   | {
       readonly kind: 'profile.cancel';
       readonly target: ProfileTarget;
+      /** Of a target that is a connector. */
+      readonly locationId?: LocationId;
       readonly priority: number;
       readonly atMs: EpochMs;
     }
@@ -109,9 +113,10 @@ export type Change =
 /** The answer to a request with a key, written with the change that it belongs to. */
 export type NewAnswer = Extract<Change, { readonly kind: 'answer.put' }>;
 
-/** Changes of some kinds, with their tenant. */
+/** Changes of some kinds, with their tenant and credential. */
 export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }> & {
   readonly tenantUuid: TenantUuid;
+  readonly by?: string | undefined;
 };
 
 /** Changes of one caller, written all or none. */
@@ -187,6 +192,8 @@ export interface Store {
   forgetEnergyBefore(day: string): Promise<void>;
   /** Deletes recorded answers from before `beforeMs`, of all tenants. */
   forgetAnswersBefore(beforeMs: EpochMs): Promise<void>;
+  /** Deletes events from before `beforeMs`, of all tenants. The newest one of a tenant always stays. */
+  forgetEventsBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */
   loadCredentials(): Promise<CredentialSet>;
   /** The API keys and OAuth clients of a tenant, the oldest first. */

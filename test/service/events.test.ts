@@ -77,6 +77,58 @@ describe('the event log', () => {
     expect(await page('?after=1000&waitS=20')).toMatchObject({ events: [], last, isGapless: false });
   });
 
+  it('has each profile and permanent limit with its place and credential, and none of the organization', async () => {
+    const { last } = await page();
+    const [startTime, endTime] = ['2026-06-01T13:00:00.000Z', '2026-06-01T14:00:00.000Z'];
+    const body = { priority: 3, limitKw: 20, startTime, endTime };
+    const { clusterId } = (
+      await service.call('POST', '/clusters', { name: 'Pair', locationIds: ['quay', 'yard'] })
+    ).body;
+    await service.call('POST', '/locations/quay/schedules', body);
+    await service.call('POST', '/chargers/quay-a/connectors/1/schedules', body);
+    await service.call('POST', '/organizations/schedules', body);
+    await service.call('PUT', '/locations/quay/limit', { limitKw: 30 });
+    await service.call('POST', `/clusters/${clusterId}/schedules`, body);
+    await service.call('DELETE', '/locations/quay/schedules/3');
+    await service.call('DELETE', '/chargers/quay-a/connectors/1/schedules/3');
+    await service.call('DELETE', '/organizations/schedules/3');
+    const { events, last: newest } = await page(`?after=${last}`);
+    const profile = { ...body, clusterId: null };
+    const [quay, connector] = [
+      { locationId: 'quay', controllerUuid: null },
+      { locationId: 'quay', connectorId: '1' },
+    ];
+    expect(events).toMatchObject([
+      { type: 'cluster.changed' },
+      {
+        type: 'profile.submitted',
+        ...quay,
+        source: 'rest',
+        by: `apiKey:${HARBOUR.slice(0, 8)}`,
+        data: profile,
+      },
+      { type: 'profile.submitted', ...connector, controllerUuid: 'quay-a', data: profile },
+      { type: 'permanentLimit.changed', ...quay, data: { permanentLimitKw: 30 } },
+      { type: 'profile.submitted', ...quay, data: { clusterId } },
+      { type: 'profile.submitted', locationId: 'yard', data: { clusterId } },
+      { type: 'profile.cancelled', ...quay, data: { priority: 3 } },
+      { type: 'profile.cancelled', ...connector, controllerUuid: 'quay-a', data: { priority: 3 } },
+    ]);
+    const ids = events.map(({ id }) => Number(id));
+    expect(ids).toEqual([...new Set(ids)].sort((one, other) => one - other));
+    const types = 'type=profile.submitted,profile.cancelled';
+    const atQuay = events.filter(
+      ({ locationId, type }) => locationId === 'quay' && type.startsWith('profile'),
+    );
+    expect((await page(`?after=${last}&locationId=quay&${types}`)).events).toEqual(atQuay);
+    for (let [after, nth] = [last, 0]; after !== newest; nth++) {
+      const one = await page(`?after=${after}&limit=1`);
+      expect(one).toMatchObject({ events: events.slice(nth, nth + 1), isGapless: true });
+      after = one.last;
+    }
+    expect((await page('', RIVAL)).events.every(({ type }) => !type.startsWith('profile'))).toBe(true);
+  });
+
   it('waits for the next event, and answers as soon as it is on disk', async () => {
     const { last } = await page();
     const waiting = page(`?after=${last}&waitS=20&type=cluster.deleted`);

@@ -99,7 +99,7 @@ describe('GET /locations/{locationId}/history', () => {
         { ...SECOND, submittedAt: at('12:20'), supersededAt: null },
       ],
       permanentLimits: [
-        { limitKw: 50, setAt: '1970-01-01T00:00:00.000Z' },
+        { limitKw: 50, setAt: new Date(NOW_MS - 24 * 60 * MINUTE_MS).toISOString() },
         { limitKw: 40, setAt: at('12:10') },
       ],
       nextCursor: null,

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import { systemClock } from '../../src/clock.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
@@ -117,9 +118,11 @@ export interface RunningService {
   restart(seams?: Seams, whileDown?: () => Promise<void>): Promise<RunningService>;
 }
 
-/** Writes the rows of a provisioning file into the database of `config`, as of 1970. */
+const DAY_MS = 86_400_000;
+
+/** Writes the rows of a provisioning file into the database of `config`, as of yesterday. */
 export function provision(config: Config, ...tenants: readonly ProvisionedTenant[]): Promise<void> {
-  return provisionAt(0, config, ...tenants);
+  return provisionAt(Date.now() - DAY_MS, config, ...tenants);
 }
 
 /** The same, as of `atMs`. */
@@ -143,7 +146,8 @@ export async function runService(
     {},
     { HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0', HEADROOM_DATA_DIR: dataDir, ...environment },
   );
-  await provision(config, ...tenants);
+  const { clock = systemClock } = seams;
+  await provisionAt(Math.max(0, clock.nowMs() - DAY_MS), config, ...tenants);
   return startOn(config, seams, () => rmSync(dataDir, { recursive: true, force: true }));
 }
 

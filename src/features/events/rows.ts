@@ -1,10 +1,13 @@
-// The event log of each tenant: written in the commit of the change that an event follows from, deleted when old.
+// The event log of each tenant: written in the commit of the change that an event follows from, deleted when old. The row
+// of a profile is its own event: another row for it would cost a quarter of the writes. Both count by one sequence.
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import { type Engine, engineOf } from '../../outbound/knex/engine.js';
+import { type LogEnds, newestEventId, readEnds } from '../../outbound/knex/event-ids.js';
 import { type Columns, jsonRows } from '../../outbound/knex/json-rows.js';
 import type { EventRecord, EventType } from '../../ports/records.js';
+import { toInstant } from '../../wire/instants.js';
 
 /** An event before it has its id. */
 export interface NewEvent extends Omit<EventRecord, 'id'> {
@@ -40,20 +43,18 @@ const COLUMNS = {
   data: 'text',
 } as const satisfies Columns;
 
-const KEPT_MS = 366 * 86_400_000;
-/** Old events are deleted after so many new ones, and at most that many at once, so that a write stays short. */
-const FORGOTTEN_EVERY = 1_000;
+export const EVENTS_KEPT_MS = 366 * 86_400_000;
+/** Old events are deleted in steps, so that writes between them wait shortly. */
 const FORGOTTEN_AT_ONCE = 2_000;
 
 const NAMES = Object.keys(COLUMNS).join(', ');
-const ID = `(select coalesce(max(event_id), 0) from events where events.tenant_uuid = given.tenant_uuid) + given.nth`;
 const EVENT = Object.keys(COLUMNS).filter((name) => name !== 'tenant_uuid' && name !== 'event_key');
 
 const INSERT = { sqlite: insert('sqlite'), postgres: insert('postgres') };
 
 function insert(engine: Engine): string {
-  return `insert into events (event_id, ${NAMES}) select ${ID}, ${NAMES} from ${jsonRows(engine, COLUMNS)} as given
-    where true on conflict do nothing returning tenant_uuid, event_id`;
+  return `insert into events (event_id, ${NAMES}) select ${newestEventId(engine, 'given.tenant_uuid')} + nth, ${NAMES}
+    from ${jsonRows(engine, COLUMNS)} as given where true on conflict do nothing`;
 }
 
 /**
@@ -73,83 +74,146 @@ export async function appendEvents(trx: Knex.Transaction, events: readonly NewEv
     event.by,
     event.data,
   ]);
-  const answer: InsertedRow[] | { readonly rows: InsertedRow[] } = await trx.raw(INSERT[engineOf(trx)], [
-    JSON.stringify(rows),
-  ]);
-  const span = new Map<TenantUuid, { leastId: number; mostId: number }>();
-  for (const { tenant_uuid: tenantUuid, event_id: id } of 'rows' in answer ? answer.rows : answer) {
-    const { leastId, mostId } = span.get(tenantUuid) ?? { leastId: Number(id), mostId: Number(id) };
-    span.set(tenantUuid, { leastId: Math.min(leastId, Number(id)), mostId: Math.max(mostId, Number(id)) });
-  }
-  for (const [tenantUuid, { leastId, mostId }] of span)
-    if (Math.floor(mostId / FORGOTTEN_EVERY) > Math.floor((leastId - 1) / FORGOTTEN_EVERY))
-      await forgetOld(trx, tenantUuid, Math.max(...events.map(({ atMs }) => atMs)) - KEPT_MS);
+  await trx.raw(INSERT[engineOf(trx)], [JSON.stringify(rows)]);
 }
 
-interface InsertedRow {
-  readonly tenant_uuid: TenantUuid;
-  readonly event_id: number | string;
-}
-
-/** Deletes the oldest events of the tenant, as far as they are from before `beforeMs`. The newest one always stays. */
-async function forgetOld(trx: Knex.Transaction, tenantUuid: TenantUuid, beforeMs: EpochMs): Promise<void> {
-  const ofTenant = { tenant_uuid: tenantUuid };
+/**
+ * Deletes some of the events from before `beforeMs`, of one tenant: its oldest. The newest one of a tenant always stays.
+ * @returns true if none are left
+ */
+export async function forgetSomeEvents(trx: Knex.Transaction, beforeMs: EpochMs): Promise<boolean> {
+  const idsOfTenant = trx('events as each').whereRaw('each.tenant_uuid = tenants.tenant_uuid');
+  const tenant: { tenant_uuid: TenantUuid } | undefined = await trx('tenants')
+    .join('events', 'events.tenant_uuid', 'tenants.tenant_uuid')
+    .where('events.event_id', idsOfTenant.clone().min('event_id'))
+    .where('events.event_id', '<', idsOfTenant.clone().max('event_id'))
+    .where('events.at_ms', '<', beforeMs)
+    .first('tenants.tenant_uuid');
+  if (tenant === undefined) return true;
   const oldest: { event_id: number | string; at_ms: number | string }[] = await trx('events')
-    .where(ofTenant)
+    .where(tenant)
     .select('event_id', 'at_ms')
     .orderBy('event_id')
     .limit(FORGOTTEN_AT_ONCE);
-  const firstKept = oldest.find(({ at_ms: atMs }) => Number(atMs) >= beforeMs) ?? oldest.at(-1);
-  if (firstKept !== undefined)
-    await trx('events').where(ofTenant).where('event_id', '<', firstKept.event_id).delete();
+  const kept = oldest.findIndex(({ at_ms: atMs }) => Number(atMs) >= beforeMs);
+  const forgottenId = oldest.at(kept === -1 ? -2 : kept - 1)?.event_id ?? 0;
+  await trx('events').where(tenant).where('event_id', '<=', forgottenId).delete();
+  await trx('tenants').where(tenant).update({ forgotten_event_id: forgottenId });
+  return false;
 }
 
-export interface EventPage {
+export interface EventPage extends LogEnds {
   /** The oldest first. */
   readonly events: readonly EventRecord[];
-  /** Id of the newest event of the tenant; 0 without any. */
-  readonly newestId: number;
-  /** Id up to which old events were deleted; 0 without any. */
-  readonly forgottenId: number;
+}
+
+interface EventFilter {
+  readonly afterId: number;
+  /** Undefined: all. */
+  readonly types: readonly EventType[] | undefined;
+  /** Null: events without a location. Undefined: all. */
+  readonly locationId: LocationId | null | undefined;
+  readonly count: number;
 }
 
 /** Events with a higher id than `afterId`, at most `count`. */
 export async function readEvents(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
-  filter: {
-    readonly afterId: number;
-    readonly types: readonly EventType[] | undefined;
-    /** Null: events without a location. Undefined: all. */
-    readonly locationId: LocationId | null | undefined;
-    readonly count: number;
-  },
+  filter: EventFilter,
 ): Promise<EventPage> {
-  const { afterId, types, locationId, count } = filter;
-  const ofTenant = { tenant_uuid: tenantUuid };
+  const ends = await readEnds(trx, tenantUuid);
+  const kept = { ...filter, afterId: Math.max(filter.afterId, ends.forgottenId) };
+  const events = [
+    ...(await readLogged(trx, tenantUuid, kept)),
+    ...(await readSubmitted(trx, tenantUuid, kept)),
+  ].sort((one, other) => one.id - other.id);
+  return { events: events.slice(0, filter.count), ...ends };
+}
+
+async function readLogged(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+  { afterId, types, locationId, count }: EventFilter,
+): Promise<readonly EventRecord[]> {
   const rows: EventRow[] = await trx('events')
-    .where({ ...ofTenant, ...(locationId !== undefined && { location_id: locationId }) })
+    .where({ tenant_uuid: tenantUuid, ...(locationId !== undefined && { location_id: locationId }) })
     .where('event_id', '>', afterId)
     .modify((query) => types !== undefined && query.whereIn('type', types))
     .select('event_id', ...EVENT)
     .orderBy('event_id')
     .limit(count);
-  const [ends]: { newest: number | string | null; oldest: number | string | null }[] = await trx('events')
-    .where(ofTenant)
-    .max({ newest: 'event_id' })
-    .min({ oldest: 'event_id' });
-  return {
-    events: rows.map((row) => ({
-      id: Number(row.event_id),
-      type: row.type,
-      atMs: Number(row.at_ms),
-      locationId: row.location_id,
-      controllerUuid: row.controller_uuid,
-      connectorId: row.connector_id,
-      by: row.caused_by,
-      data: JSON.parse(row.data) as EventRecord['data'],
-    })),
-    newestId: Number(ends?.newest ?? 0),
-    forgottenId: Math.max(0, Number(ends?.oldest ?? 0) - 1),
-  };
+  return rows.map((row) => ({
+    id: Number(row.event_id),
+    type: row.type,
+    atMs: Number(row.at_ms),
+    locationId: row.location_id,
+    controllerUuid: row.controller_uuid,
+    connectorId: row.connector_id,
+    by: row.caused_by,
+    data: JSON.parse(row.data) as EventRecord['data'],
+  }));
 }
+
+interface SubmittedRow {
+  readonly submission: number | string;
+  readonly submitted_at_ms: number | string;
+  readonly location_id: LocationId | null;
+  readonly controller_uuid: ControllerUuid | null;
+  readonly connector_id: ConnectorId | null;
+  readonly submitted_by: string;
+  readonly priority: number;
+  readonly limit_kw: number;
+  readonly starts_at_ms: number | string;
+  readonly ends_at_ms: number | string;
+  readonly cluster_id: string | null;
+}
+
+/** Profiles of locations and connectors. A connector's location is its present one. */
+async function readSubmitted(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+  { afterId, types, locationId, count }: EventFilter,
+): Promise<readonly EventRecord[]> {
+  if (types !== undefined && !types.includes('profile.submitted')) return [];
+  const rows: SubmittedRow[] = await trx('profiles')
+    .leftJoin('chargers', {
+      'chargers.tenant_uuid': 'profiles.tenant_uuid',
+      'chargers.controller_uuid': 'profiles.controller_uuid',
+    })
+    .where('profiles.tenant_uuid', tenantUuid)
+    .where('profiles.submission', '>', afterId)
+    .whereNotNull('profiles.submitted_by')
+    .modify(
+      (query) =>
+        locationId !== undefined &&
+        query.whereRaw(`${LOCATION} ${locationId === null ? 'is null' : '= ?'}`, locationId ?? []),
+    )
+    .select(
+      trx.raw(`${LOCATION} as location_id`),
+      ...['submission', 'submitted_at_ms', 'controller_uuid', 'connector_id', 'submitted_by', 'priority'].map(
+        (name) => `profiles.${name}`,
+      ),
+      ...['limit_kw', 'starts_at_ms', 'ends_at_ms', 'cluster_id'].map((name) => `profiles.${name}`),
+    )
+    .orderBy('profiles.submission')
+    .limit(count);
+  return rows.map((row) => ({
+    id: Number(row.submission),
+    type: 'profile.submitted',
+    atMs: Number(row.submitted_at_ms),
+    locationId: row.location_id,
+    controllerUuid: row.controller_uuid,
+    connectorId: row.connector_id,
+    by: row.submitted_by,
+    data: {
+      priority: row.priority,
+      limitKw: row.limit_kw,
+      startTime: toInstant(Number(row.starts_at_ms)),
+      endTime: toInstant(Number(row.ends_at_ms)),
+      clusterId: row.cluster_id,
+    },
+  }));
+}
+
+const LOCATION = 'coalesce(profiles.location_id, chargers.location_id)';

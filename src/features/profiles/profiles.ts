@@ -84,14 +84,14 @@ export const scheduleLocation = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn, keep }) {
+  async handle(core, { tenantUuid, by, path, body, warn, keep }) {
     const now = core.clock.nowMs();
     const profile = profileOf(body, now);
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const target = { kind: 'location', locationId: location.record.locationId } as const;
     const kept = keep(() => expectedSchedule(location, profile, now));
-    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }, ...kept]);
+    await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }, ...kept], by);
     const { schedule, outlook } = applyLocationProfile(core, location, profile);
     adviseOn(core, [outlook], warn);
     return schedule;
@@ -145,7 +145,7 @@ export const cancelLocationSchedule = endpoint({
   responseSchema: cancelledLocationScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'LOCATION_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, warn }) {
+  async handle(core, { tenantUuid, by, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const location = findLocation(core.directory, tenantUuid, path.locationId);
@@ -153,7 +153,7 @@ export const cancelLocationSchedule = endpoint({
     const { locationId } = location.record;
     const target = { kind: 'location', locationId } as const;
     requireUnended(location.actor.getSnapshot().context.stack, priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }], by);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(location.actor.getSnapshot().context.stack, priority);
@@ -182,12 +182,12 @@ export const setPermanentLimit = endpoint({
   responseSchema: permanentLimitSchema,
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, body: { limitKw }, warn }) {
+  async handle(core, { tenantUuid, by, path, body: { limitKw }, warn }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const { locationId } = location.record;
     const atMs = core.clock.nowMs();
-    await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }]);
+    await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }], by);
     const now = core.clock.nowMs();
     location.record = { ...location.record, permanentLimitKw: limitKw };
     core.directory.sendToLocation(location, { type: 'permanentLimit.set', limitKw, now });
@@ -293,7 +293,7 @@ export const scheduleConnector = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn, keep }) {
+  async handle(core, { tenantUuid, by, path, body, warn, keep }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const connector = findConnector(core.directory, tenantUuid, path);
@@ -309,10 +309,8 @@ export const scheduleConnector = endpoint({
       status,
     });
     const kept = keep(() => viewAs(statusAt(profile, submittedAtMs)));
-    await core.store.append(tenantUuid, [
-      { kind: 'profile.put', target, profile, atMs: submittedAtMs },
-      ...kept,
-    ]);
+    const change = { kind: 'profile.put', target, profile, atMs: submittedAtMs } as const;
+    await core.store.append(tenantUuid, [change, ...kept], by);
     const now = core.clock.nowMs();
     const event = { type: 'profile.submitted', profile, now } as const;
     const key = connectorKey(connector.record);
@@ -337,7 +335,7 @@ export const cancelConnectorSchedule = endpoint({
   responseSchema: cancelledConnectorScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'CHARGER_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, warn }) {
+  async handle(core, { tenantUuid, by, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const connector = findConnector(core.directory, tenantUuid, path);
@@ -347,7 +345,8 @@ export const cancelConnectorSchedule = endpoint({
     const key = connectorKey(connector.record);
     const target = { kind: 'connector', controllerUuid, connectorId } as const;
     requireUnended(connectorStackOf(location, key), priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+    const { locationId } = location.record;
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, locationId, priority, atMs }], by);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(connectorStackOf(location, key), priority);
@@ -433,7 +432,7 @@ export const scheduleOrganization = endpoint({
   responseSchema: organizationScheduleSchema,
   errors: [],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, body, keep }) {
+  async handle(core, { tenantUuid, by, body, keep }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const { organization } = findTenant(core.directory, tenantUuid);
@@ -444,10 +443,8 @@ export const scheduleOrganization = endpoint({
       note: ORGANIZATION_NOTE,
     });
     const kept = keep(() => viewAs(statusAt(profile, submittedAtMs)));
-    await core.store.append(tenantUuid, [
-      { kind: 'profile.put', target, profile, atMs: submittedAtMs },
-      ...kept,
-    ]);
+    const change = { kind: 'profile.put', target, profile, atMs: submittedAtMs } as const;
+    await core.store.append(tenantUuid, [change, ...kept], by);
     const now = core.clock.nowMs();
     core.directory.sendToOrganization(organization, { type: 'profile.submitted', profile, now });
     return viewAs(statusOf(organization.actor.getSnapshot().context, profile));
@@ -464,13 +461,13 @@ export const cancelOrganizationSchedule = endpoint({
   summary: 'Cancel a recorded profile of the organization',
   responseSchema: cancelledOrganizationScheduleSchema,
   errors: ['INVALID_REQUEST_BODY', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path }) {
+  async handle(core, { tenantUuid, by, path }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const { organization } = findTenant(core.directory, tenantUuid);
     const target = { kind: 'organization' } as const;
     requireUnended(organization.actor.getSnapshot().context.stack, priority, atMs);
-    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+    await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }], by);
     const now = core.clock.nowMs();
     // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
     const profile = findHeldProfile(organization.actor.getSnapshot().context.stack, priority);
@@ -545,7 +542,7 @@ export const scheduleCluster = endpoint({
   mayWarn: true,
   errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_MEMBER,
-  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn, keep }) {
+  async handle(core, { tenantUuid, by, path: { clusterId }, body, requestId, warn, keep }) {
     const profile = profileOf(body, core.clock.nowMs());
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const { record } = findCluster(core.directory, tenantUuid, clusterId);
@@ -580,9 +577,15 @@ export const scheduleCluster = endpoint({
       );
       const puts = members.map(({ record: { locationId } }) => {
         const target = { kind: 'location', locationId } as const;
-        return { kind: 'profile.put', target, profile, atMs: submittedAtMs } as const;
+        return {
+          kind: 'profile.put',
+          target,
+          clusterId: record.clusterId,
+          profile,
+          atMs: submittedAtMs,
+        } as const;
       });
-      await core.store.append(tenantUuid, [...puts, ...kept]);
+      await core.store.append(tenantUuid, [...puts, ...kept], by);
       const applied = core.directory.together(() =>
         members.map((location) => applyLocationProfile(core, location, profile)),
       );

@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import { type Engine, engineOf, exactDouble, readThrough } from '../../outbound/knex/engine.js';
+import { newestEventId } from '../../outbound/knex/event-ids.js';
 import { type Cell, type Columns, jsonRows } from '../../outbound/knex/json-rows.js';
 import type {
   PermanentLimitHistoryRecord,
@@ -49,6 +50,8 @@ const PUT_COLUMNS = {
   ends_at_ms: 'bigint',
   submitted_at_ms: 'bigint',
   superseded_at_ms: 'bigint',
+  submitted_by: 'text',
+  cluster_id: 'text',
   first_in_slot: 'integer',
 } as const satisfies Columns;
 const SUPERSEDED_AT = Object.keys(PUT_COLUMNS).indexOf('superseded_at_ms');
@@ -61,15 +64,14 @@ const STATEMENTS = { sqlite: statements('sqlite'), postgres: statements('postgre
 function statements(engine: Engine): { readonly supersede: string; readonly insert: string } {
   const puts = jsonRows(engine, PUT_COLUMNS);
   const columns = Object.keys(PUT_COLUMNS).filter((name) => name !== 'first_in_slot');
-  // In SQLite the only writer counts on from the tenant's last submission; PostgreSQL has a sequence for it.
-  const counts = engine === 'sqlite';
-  const last = `(select coalesce(max(submission), 0) from profiles where tenant_uuid = put.tenant_uuid)`;
   return {
     supersede: `update profiles set superseded_at_ms = put.submitted_at_ms from ${puts} as put
       where put.first_in_slot = 1 and profiles.tenant_uuid = put.tenant_uuid and ${SLOT.join(' and ')}
         and profiles.priority = put.priority and profiles.superseded_at_ms is null`,
-    insert: `insert into profiles (${counts ? 'submission, ' : ''}${columns.join(', ')})
-      select ${counts ? `${last} + put.nth, ` : ''}${columns.map((name) => `put.${name}`).join(', ')}
+    // The caller keeps other writers of the tenant out. A submission is an event, so its number is the next id.
+    insert: `insert into profiles (submission, ${columns.join(', ')})
+      ${engine === 'sqlite' ? '' : 'overriding system value'}
+      select ${newestEventId(engine, 'put.tenant_uuid')} + put.nth, ${columns.map((name) => `put.${name}`).join(', ')}
       from ${puts} as put where put.limit_kw is not null order by put.nth`,
   };
 }
@@ -107,6 +109,8 @@ function rowsOf(changes: readonly ProfileChange[]): Cell[][] {
       profile?.endsAtMs ?? null,
       atMs,
       null,
+      target.kind === 'organization' ? null : (change.by ?? null),
+      (change.kind === 'profile.put' ? change.clusterId : undefined) ?? null,
       before === undefined ? 1 : 0,
     ];
     newest.set(slot, row);

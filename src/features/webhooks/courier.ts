@@ -334,7 +334,8 @@ export class Courier {
     const cursorId = isFull ? (events.at(-1)?.id ?? newestId) : newestId;
     const [first] = wanted;
     if (first === undefined) return { ...input, cursorId, hasMore: isFull };
-    const gatheredAtMs = Math.min(first.atMs, now) + MAIL_GATHERS_MS;
+    // The clock may have been set back since.
+    const gatheredAtMs = first.atMs > now ? now : first.atMs + MAIL_GATHERS_MS;
     if (gatheredAtMs > now) return { ...input, gatheredAtMs };
     const opened = { locationId: null, afterId, attempts: 0, nextAttemptAtMs: now, error: '' };
     return { ...input, cursorId, opened: [opened], hasMore: true };

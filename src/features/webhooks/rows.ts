@@ -2,6 +2,7 @@
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
+import { readEnds } from '../../outbound/knex/event-ids.js';
 import type { EventType } from '../../ports/records.js';
 import type { ChangeOf } from '../../ports/store.js';
 import type { DeadLetter, WebhookLane, WebhookRecord } from '../../ports/webhooks.js';
@@ -77,7 +78,7 @@ async function putWebhook(
       tenant_uuid: tenantUuid,
       webhook_id: webhook.webhookId,
       ...cells,
-      cursor_id: afterId ?? (await newestEventId(trx, tenantUuid)),
+      cursor_id: afterId ?? (await newestLoggedId(trx, tenantUuid)),
       created_at_ms: webhook.createdAtMs,
       created_by: webhook.createdBy,
     })
@@ -85,12 +86,8 @@ async function putWebhook(
     .merge(cells);
 }
 
-/** 0 without any event. */
-export async function newestEventId(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<number> {
-  const [newest]: { id: number | string | null }[] = await trx('events')
-    .where('tenant_uuid', tenantUuid)
-    .max({ id: 'event_id' });
-  return Number(newest?.id ?? 0);
+export async function newestLoggedId(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<number> {
+  return (await readEnds(trx, tenantUuid)).newestId;
 }
 
 async function deleteWebhook(

@@ -9,7 +9,7 @@ import type { Scope } from '../../ports/records.js';
 import type { DeadLetter, WebhookLane, WebhookRecord } from '../../ports/webhooks.js';
 import { toInstant } from '../../wire/instants.js';
 import type { DeliveryList, deliveriesQuerySchema, replayRequestSchema } from './contract.js';
-import { loadDeadLetters, loadLanes, loadWebhooks, newestEventId, type PlacedWebhook } from './rows.js';
+import { loadDeadLetters, loadLanes, loadWebhooks, newestLoggedId, type PlacedWebhook } from './rows.js';
 
 const AT_MOST = 10;
 const LETTERS_SHOWN = 1_000;
@@ -77,7 +77,7 @@ export class Subscriptions<View extends object> {
         );
       const atMs = core.clock.nowMs();
       const webhook = { ...decided, webhookId, createdAtMs: atMs, createdBy: by, updatedAtMs: atMs };
-      const cursorId = afterId ?? (await core.read((trx) => newestEventId(trx, tenantUuid)));
+      const cursorId = afterId ?? (await core.read((trx) => newestLoggedId(trx, tenantUuid)));
       const kept = keep(() => answerOf(this.#viewOf({ ...webhook, cursorId }, [])));
       await core.store.append(tenantUuid, [{ kind: 'webhook.put', webhook, afterId }, ...kept], by);
       return answerOf(await this.show(core, tenantUuid, webhookId));

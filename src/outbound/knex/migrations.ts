@@ -702,6 +702,25 @@ const ALL: readonly NamedMigration[] = [
     up: (knex) => runAll(knex, added(ID_TAGS)),
     down: (knex) => runAll(knex, dropped(ID_TAGS)),
   },
+  {
+    name: '0041-profile-events',
+    up: (knex) => runAll(knex, added(PROFILE_EVENTS)),
+    async down(knex) {
+      // The sequence of PostgreSQL stood still meanwhile.
+      if (engineOf(knex) === 'postgres')
+        await knex.raw(
+          `select setval(pg_get_serial_sequence('profiles', 'submission'), max(submission)) from profiles`,
+        );
+      await runAll(knex, dropped(PROFILE_EVENTS));
+    },
+  },
+];
+
+/** NULL in `submitted_by`: no event, because it is of the organization or from before they were logged. */
+const PROFILE_EVENTS: AddedColumns = [
+  ['profiles', 'submitted_by text'],
+  ['profiles', 'cluster_id text'],
+  ['tenants', 'forgotten_event_id bigint not null default 0'],
 ];
 
 /** Records the names of migrations that ran. */

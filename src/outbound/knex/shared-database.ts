@@ -123,6 +123,9 @@ function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof
     async forgetAnswersBefore(beforeMs) {
       if (shard === HOUSEKEEPING_SHARD) await store.forgetAnswersBefore(beforeMs);
     },
+    async forgetEventsBefore(beforeMs) {
+      if (shard === HOUSEKEEPING_SHARD) await store.forgetEventsBefore(beforeMs);
+    },
     async forgetEnergyBefore(day) {
       if (shard === HOUSEKEEPING_SHARD) await store.forgetEnergyBefore(day);
     },

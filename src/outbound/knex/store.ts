@@ -11,6 +11,7 @@ import {
 } from '../../features/credentials/rows.js';
 import { forgetSomeEnergy } from '../../features/energy/rows.js';
 import { eventsOfCredentials } from '../../features/event-log.js';
+import { forgetSomeEvents } from '../../features/events/rows.js';
 import { forgetSomePower } from '../../features/power-history/rows.js';
 import { logEvents, readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
@@ -148,6 +149,10 @@ class KnexStore implements Store {
   };
   readonly forgetAnswersBefore: Store['forgetAnswersBefore'] = async (beforeMs) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeAnswers(trx, beforeMs));
+    while (!(await this.#inTurn(forgetSome)));
+  };
+  readonly forgetEventsBefore: Store['forgetEventsBefore'] = async (beforeMs) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeEvents(trx, beforeMs));
     while (!(await this.#inTurn(forgetSome)));
   };
 

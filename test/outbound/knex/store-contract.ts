@@ -710,6 +710,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const { newestId: provisioned } = await logOf(HARBOUR);
       await store.append(HARBOUR, many(600, 'old', 0));
       await store.append(HARBOUR, many(500, 'new', yearMs + 300));
+      await store.forgetEventsBefore(799);
       const { events, newestId, forgottenId } = await logOf(HARBOUR);
       const ids = [events.at(0)?.id, events.at(-1)?.id, newestId, forgottenId];
       expect(ids.map((id = 0) => id - provisioned)).toEqual([601, 1_100, 1_100, 600]);
