@@ -62,6 +62,7 @@ const OF_FEATURES = [
   'secrets',
   'src/inbound/http/endpoint.ts',
   'src/outbound/knex/engine.ts',
+  'src/outbound/knex/event-ids.ts',
   'src/outbound/knex/json-rows.ts',
   'src/provisioning/field-schemas.ts',
   'zod',
