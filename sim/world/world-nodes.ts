@@ -128,6 +128,7 @@ class NodeStore {
       // No request of a world has an `Idempotency-Key`.
       forgetAnswersBefore: async () => {},
       forgetEnergyBefore: (day) => reach(() => store.forgetEnergyBefore(day)),
+      forgetConnectorPowerBefore: (day) => reach(() => store.forgetConnectorPowerBefore(day)),
       ping: () => reach(() => store.ping()),
       tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),
       changeCredentials: (...asked) => reach(() => store.changeCredentials(...asked)),

@@ -11,6 +11,7 @@ const BATCH = 1_000;
 // without end.
 const POWER_KEPT = 100_000;
 const ALARMS_KEPT = 120_000;
+const POWER: ReadonlySet<string> = new Set(['power.put', 'connectorPower.put']);
 
 interface BookkeepingOptions {
   readonly clock: Clock;
@@ -46,7 +47,7 @@ export class BatchedWrites {
 
   /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
-    if (this.#kept >= (changes[0].kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
+    if (this.#kept >= (POWER.has(changes[0].kind) ? POWER_KEPT : ALARMS_KEPT)) return;
     const queue = this.#queues.get(tenantUuid) ?? [];
     this.#queues.set(tenantUuid, queue);
     queue.push(changes);

@@ -11,6 +11,7 @@ import {
 } from '../../features/credentials/rows.js';
 import { forgetSomeEnergy } from '../../features/energy/rows.js';
 import { eventsOfCredentials } from '../../features/event-log.js';
+import { forgetSomeConnectorPower } from '../../features/power-history/connector-rows.js';
 import { forgetSomePower } from '../../features/power-history/rows.js';
 import { logEvents, readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
@@ -144,6 +145,10 @@ class KnexStore implements Store {
   };
   readonly forgetEnergyBefore: Store['forgetEnergyBefore'] = async (day) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeEnergy(trx, day));
+    while (!(await this.#inTurn(forgetSome)));
+  };
+  readonly forgetConnectorPowerBefore: Store['forgetConnectorPowerBefore'] = async (day) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeConnectorPower(trx, day));
     while (!(await this.#inTurn(forgetSome)));
   };
   readonly forgetAnswersBefore: Store['forgetAnswersBefore'] = async (beforeMs) => {

@@ -8,6 +8,7 @@ import { readAnswer } from '../../../src/features/answers/rows.js';
 import type { Group } from '../../../src/features/energy/contract.js';
 import { readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
 import { readEvents } from '../../../src/features/events/rows.js';
+import { readConnectorPower } from '../../../src/features/power-history/connector-rows.js';
 import {
   readPermanentLimits,
   readProfileHistory,
@@ -687,6 +688,42 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await days(HARBOUR, 'tenant')).toHaveLength(1);
       await store.forgetEnergyBefore('2026-06-02');
       expect(await days(HARBOUR, 'tenant')).toEqual([]);
+    });
+
+    it('keeps the minutes of a connector in a row for each day, and deletes whole days', async () => {
+      const dayMs = Date.parse('2026-06-02');
+      const power = (controllerUuid: ControllerUuid, minute: number, meanDaW: number, minutes = 1) =>
+        ({
+          kind: 'connectorPower.put',
+          power: {
+            controllerUuid,
+            connectorId: '1' as ConnectorId,
+            runs: [{ atMs: dayMs + minute * 60_000, minutes, meanDaW, limitDaW: 1_104 }],
+          },
+        }) as const;
+      const days = [dayMs - 86_400_000, dayMs, dayMs + 86_400_000];
+      const read = (tenantUuid: typeof HARBOUR) =>
+        store.read((trx) =>
+          readConnectorPower(
+            trx,
+            tenantUuid,
+            { controllerUuid: CRANE, connectorId: '1' as ConnectorId },
+            days,
+          ),
+        );
+      const rival = power('rival-crane' as ControllerUuid, 0, 9);
+      await store.append(HARBOUR, [power(CRANE, -2, 700, 5), power(CRANE, 3, 800), rival]);
+      await store.append(HARBOUR, [power(CRANE, 4, 900), power(CRANE, 4, 900)]);
+      const run = (minute: number, minutes: number, meanDaW: number) => ({
+        ...power(CRANE, minute, meanDaW, minutes).power.runs[0],
+      });
+      const ofDay = [run(0, 3, 700), run(3, 1, 800), run(4, 1, 900), run(4, 1, 900)];
+      expect(await read(HARBOUR)).toEqual([run(-2, 2, 700), ...ofDay]);
+      expect(await read(RIVAL)).toEqual([]);
+      await store.forgetConnectorPowerBefore('2026-06-02');
+      expect(await read(HARBOUR)).toEqual(ofDay);
+      await store.forgetConnectorPowerBefore('2026-06-03');
+      expect(await read(HARBOUR)).toEqual([]);
     });
 
     const OF_CHANGES = EVENT_TYPES.filter((type) => type !== 'provisioning.changed');
