@@ -410,8 +410,11 @@ function energyDays({ text, end }: Dialect): readonly string[] {
   ];
 }
 
-/** A row per connector and day in UTC; no foreign key, as above. */
-function connectorPowerDays({ text, end }: Dialect): readonly string[] {
+/**
+ * A row per connector and day in UTC; no foreign key, as above. Not in the order of the key: there SQLite would give
+ * most of such rows, which are long, a page of their own beside it.
+ */
+function connectorPowerDays({ text }: Dialect): readonly string[] {
   return [
     `create table connector_power_days (
       tenant_uuid ${text} not null,
@@ -420,7 +423,7 @@ function connectorPowerDays({ text, end }: Dialect): readonly string[] {
       connector_id ${text} not null,
       minutes ${text} not null,
       primary key (tenant_uuid, day, controller_uuid, connector_id)
-    ) ${end}`,
+    )`,
   ];
 }
 
