@@ -12,6 +12,7 @@ import { Button } from '../ui/button.js';
 import { colourOf } from '../ui/colour.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { saveFile } from '../ui/save-file.js';
+import { localText } from '../ui/time.js';
 import { Chart } from './chart.js';
 import { useEvery } from './server-clock.js';
 import { type StepLine, valueAt } from './step-line.js';
@@ -64,9 +65,12 @@ export function ConnectorPowerSection({ connector, span, nowMs, fileName }: Prop
   function saveImage(): void {
     const canvas = shown.current?.querySelector('canvas');
     if (canvas == null) return;
-    imageOf(canvas, `${title}, ${iso(span.fromMs)} – ${iso(span.toMs)}`).toBlob((image) => {
-      if (image !== null) saveFile(image, `${fileName}.png`);
-    }, 'image/png');
+    imageOf(canvas, `${title}, ${localText(iso(span.fromMs))} to ${localText(iso(span.toMs))}`).toBlob(
+      (image) => {
+        if (image !== null) saveFile(image, `${fileName}.png`);
+      },
+      'image/png',
+    );
   }
 
   return (

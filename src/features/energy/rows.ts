@@ -214,6 +214,10 @@ export async function readEnergyOfQuarters(
   const rows: JoinedRow[] = await daysOf(trx, tenantUuid, fromDay, toDay, filter)
     .where('starts_at_ms', '>', window.startsAtMs - LONGEST_DAY_MS)
     .where('starts_at_ms', '<', window.endsAtMs)
+    // Of a day before, only a 25th hour is inside: places 96 to 99.
+    .where((day) =>
+      day.where('starts_at_ms', '>', window.startsAtMs - DAY_MS).orWhere('quarters', 'like', '%"9_":%'),
+    )
     .select(...columns)
     .select(trx.raw(`count(*) as days, ${joined('quarters')}, ${joined('integrated_quarters')}`))
     .groupByRaw(by)

@@ -669,6 +669,11 @@ export function describeStore(server: () => DatabaseServer): void {
         { ...ofQuay, period: startsAtMs + 41 * QUARTER_MS, wh: 300, integratedWh: 250 },
         { ...ofQuay, period: startsAtMs + 99 * QUARTER_MS, wh: 7, integratedWh: 0 },
       ]);
+      const ofLastHour = { ...window, startsAtMs: startsAtMs + 97 * QUARTER_MS };
+      const lastHour = await store.read((trx) =>
+        readEnergyOfQuarters(trx, HARBOUR, ofLastHour, { ...filter, group: 'location' }),
+      );
+      expect(lastHour).toEqual(quarters.slice(1));
       // The day of another zone begins two hours later, and has the same quarter-hour at another place.
       const ofUtc = energy(CRANE, [41, 5, 5]).energy;
       const later = { ...ofUtc, startsAtMs: startsAtMs + 8 * QUARTER_MS, connectorId: '2' as ConnectorId };
