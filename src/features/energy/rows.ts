@@ -1,5 +1,4 @@
 // Energy of connectors: a row per connector and day, with its quarter-hours as JSON. Old days are deleted.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { QUARTER_MS, type QuarterEnergy } from '../../../machines/power/energy-count.js';
 import type {
@@ -247,7 +246,7 @@ async function sumsOf(
     summed += Number(row.days);
     if (summed > SUMMED_AT_ONCE) {
       summed = 0;
-      await nextTurn();
+      await new Promise((resolve) => setImmediate(resolve));
     }
     const key = JSON.stringify(columns.map((name) => row[name]));
     const { byDay }: SumsOfGroup = groups.get(key) ?? { row, byDay: new Map() };

@@ -1,5 +1,4 @@
 // The power of one connector with its limit, read in steps and page by page.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MINUTE_MS, type MinuteRun } from '../../../machines/power/connector-minutes.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import { findConnector } from '../../actors/core.js';
@@ -11,7 +10,7 @@ import { type ConnectorPowerPoint, connectorPowerQuerySchema, connectorPowerSche
 import { DAY_MS } from './packed-minutes.js';
 
 const LONGEST_DAYS = 366;
-/** Rows that one statement reads, and whose minutes are summed in one turn of the event loop. */
+/** Rows that one statement reads; between two statements other work runs. */
 const DAYS_AT_ONCE = 8;
 
 export const getConnectorPower = endpoint({
@@ -44,7 +43,6 @@ export const getConnectorPower = endpoint({
       for (const each of days) steps.addDay(each, stored, unwritten);
       // A further step has begun, so all steps of the page are complete.
       if (steps.count > query.limit) break;
-      await nextTurn();
     }
     const found = steps.first(query.limit + 1);
     const next = found[query.limit];
