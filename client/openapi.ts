@@ -1365,6 +1365,60 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chargers/{controllerUuid}/connectors/{connectorId}/power": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the measured power of a connector, with its limit
+         * @description Needs the scope `locations:read`.
+         */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description First instant (inclusive). */
+                    from?: components["schemas"]["Instant"];
+                    /** @description End (exclusive); after from. */
+                    to?: components["schemas"]["Instant"];
+                    /** @description Seconds that one point covers: whole minutes. */
+                    step?: number;
+                    /** @description Highest number of rows. */
+                    limit?: number;
+                    /** @description `nextCursor` of the page before; without it, the first page. */
+                    cursor?: string;
+                };
+                header?: never;
+                path: {
+                    controllerUuid: string;
+                    connectorId: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Read the measured power of a connector, with its limit */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ConnectorPower"];
+                        "text/csv": components["schemas"]["ConnectorPowerCsv"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chargers/{controllerUuid}/connectors/{connectorId}/session": {
         parameters: {
             query?: never;
@@ -3786,6 +3840,27 @@ export interface components {
             /** @description Null on the last page. */
             nextCursor: string | null;
         };
+        ConnectorPower: {
+            controllerUuid: string;
+            connectorId: string;
+            locationId: string;
+            from: components["schemas"]["Instant"];
+            to: components["schemas"]["Instant"];
+            stepSeconds: number;
+            /** @description The oldest first. Steps in which the connector was silent are left out. */
+            points: {
+                at: components["schemas"]["Instant"];
+                meanKw: number;
+                /** @description Highest mean of a minute in the step. */
+                maxKw: number;
+                /** @description Mean of the limit sent to it during the step; null if none was in force. */
+                limitKw: number | null;
+            }[];
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        /** @description Columns: at, meanKw, maxKw, limitKw. */
+        ConnectorPowerCsv: string;
         ChargingSession: {
             controllerUuid: string;
             connectorId: string;

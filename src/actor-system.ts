@@ -73,6 +73,7 @@ interface ActorSystemOptions {
   readonly publisher: LimitPublisher;
   readonly powerRetentionDays: number;
   readonly energyRetentionDays: number;
+  readonly connectorPowerRetentionDays: number;
   /** Shortest loss of a charger in the event log. */
   readonly chargerOfflineMs: number;
   /** Replaces the policies of all locations; the simulator alone has one. */
@@ -159,6 +160,7 @@ class LiveActorSystem implements ActorSystem {
       bookkeeping: this.#bookkeeping,
       store,
       retentionDays: options.powerRetentionDays,
+      connectorRetentionDays: options.connectorPowerRetentionDays,
     });
     this.#energyRetention = new EnergyRetention({
       clock,

@@ -134,6 +134,11 @@ export const SETTINGS = {
     positive.default(3650),
     'days that energy is kept, a row per connector and day',
   ),
+  connectorPowerRetentionDays: setting(
+    'CONNECTOR_POWER_RETENTION_DAYS',
+    positive.default(90),
+    'days that the power of connectors is kept, a row per connector and day',
+  ),
   chargerOfflineS: setting(
     'CHARGER_OFFLINE_S',
     positive.default(240),

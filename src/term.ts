@@ -210,6 +210,7 @@ export class Term {
       newId: seams.newId ?? randomUUID,
       powerRetentionDays: config.powerRetentionDays,
       energyRetentionDays: config.energyRetentionDays,
+      connectorPowerRetentionDays: config.connectorPowerRetentionDays,
       chargerOfflineMs: 1000 * config.chargerOfflineS,
       urlProblem: (url) => urlProblemOf(url, config.webhookPrivate),
       isMailOn: config.smtpUrl !== undefined,

@@ -140,7 +140,14 @@ export class Recorder {
 }
 
 function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>): Life {
-  const { ownerTerm, timing, powerRetentionDays, energyRetentionDays, chargerOfflineMs } = given;
+  const {
+    ownerTerm,
+    timing,
+    powerRetentionDays,
+    energyRetentionDays,
+    connectorPowerRetentionDays,
+    chargerOfflineMs,
+  } = given;
   const told = Object.entries(settings).filter(([name]) => !SECRET_SETTINGS.has(name));
   return {
     kind: 'life',
@@ -150,6 +157,7 @@ function lifeOf(given: ActorOptions, settings: Readonly<Record<string, unknown>>
     timing: { ...timing },
     powerRetentionDays,
     energyRetentionDays,
+    connectorPowerRetentionDays,
     chargerOfflineMs,
   };
 }

@@ -18,6 +18,7 @@ export const STORE_METHODS = [
   'loadTenant',
   'forgetPowerBefore',
   'forgetEnergyBefore',
+  'forgetConnectorPowerBefore',
 ] as const;
 export type StoreMethod = (typeof STORE_METHODS)[number];
 
@@ -53,6 +54,7 @@ const lifeSchema = z.object({
   timing: z.object({ heartbeatMs: count, ttlMs: count, settleMs: count }),
   powerRetentionDays: z.number(),
   energyRetentionDays: z.number(),
+  connectorPowerRetentionDays: z.number(),
   chargerOfflineMs: z.number(),
 });
 export type Life = z.output<typeof lifeSchema>;

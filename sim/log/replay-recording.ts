@@ -230,7 +230,14 @@ class ReplayedLife {
   #idsTaken = 0;
   #limits: DecidedLimit[] = [];
 
-  constructor({ epoch, timing, powerRetentionDays, energyRetentionDays, chargerOfflineMs }: Life) {
+  constructor({
+    epoch,
+    timing,
+    powerRetentionDays,
+    energyRetentionDays,
+    connectorPowerRetentionDays,
+    chargerOfflineMs,
+  }: Life) {
     const common = { clock: this.#clock, log: QUIET, metrics: createMetrics() };
     this.#actors = createActorSystem({
       ...common,
@@ -238,6 +245,7 @@ class ReplayedLife {
       timing,
       powerRetentionDays,
       energyRetentionDays,
+      connectorPowerRetentionDays,
       chargerOfflineMs,
       publisher: this.#createPublisher(),
       store: this.#store.store,

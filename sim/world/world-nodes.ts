@@ -129,6 +129,7 @@ class NodeStore {
       forgetAnswersBefore: async () => {},
       forgetEventsBefore: async () => {},
       forgetEnergyBefore: (day) => reach(() => store.forgetEnergyBefore(day)),
+      forgetConnectorPowerBefore: (day) => reach(() => store.forgetConnectorPowerBefore(day)),
       ping: () => reach(() => store.ping()),
       tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),
       changeCredentials: (...asked) => reach(() => store.changeCredentials(...asked)),

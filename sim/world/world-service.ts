@@ -20,6 +20,7 @@ export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
   'alarm.change',
   'alarm.end',
   'power.put',
+  'connectorPower.put',
 ]);
 
 /**
@@ -119,6 +120,11 @@ function mortalStore(
       counted(async () => {
         await own.write();
         await store.forgetEnergyBefore(day);
+      }),
+    forgetConnectorPowerBefore: (day) =>
+      counted(async () => {
+        await own.write();
+        await store.forgetConnectorPowerBefore(day);
       }),
     // No request of a world has an `Idempotency-Key`.
     forgetAnswersBefore: async () => {},

@@ -13,6 +13,7 @@ import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { POLICIES, type Policy } from '../../machines/policy/policies.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
+import { ConnectorMinutes } from '../../machines/power/connector-minutes.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import { type Connection, fusesOf } from '../../machines/power/fuses.js';
 import {
@@ -343,7 +344,13 @@ function placeConnectors(location: LocationEntity, supervisor: LocationSuperviso
     const connector: ConnectorEntity =
       held?.control === control
         ? Object.assign(held, { record })
-        : { location, record, address: addressOf(location, record), control };
+        : {
+            location,
+            record,
+            address: addressOf(location, record),
+            control,
+            minutes: held?.minutes ?? new ConnectorMinutes(),
+          };
     connectors.set(key, connector);
     tenant.connectors.set(key, connector);
     before.delete(key);

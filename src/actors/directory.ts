@@ -10,6 +10,7 @@ import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machine
 import { leastShareWOf } from '../../machines/power/budget.js';
 import type { Connector } from '../../machines/power/connector.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
+import type { ConnectorMinutes } from '../../machines/power/connector-minutes.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -58,6 +59,8 @@ export interface ConnectorEntity {
   readonly address: ConnectorAddress;
   /** Only the location's supervisor writes it. */
   readonly control: Connector;
+  /** Its power and limit by the minute. Only enforcement and the power history write it. */
+  readonly minutes: ConnectorMinutes;
 }
 
 export interface ClusterEntity {

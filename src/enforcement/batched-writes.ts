@@ -7,10 +7,10 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 
 const RETRY_AFTER_MS = 1_000;
 const BATCH = 1_000;
-// In a long outage of the database, minutes of power are dropped first. Alarms are few, unless a charger comes and goes
-// without end.
-const POWER_KEPT = 100_000;
-const ALARMS_KEPT = 120_000;
+// In a long outage of the database, power is dropped first: that of connectors, which are many, before that of
+// locations. Alarms are few, unless a charger comes and goes without end.
+const KEPT: Readonly<Record<string, number>> = { 'connectorPower.put': 50_000, 'power.put': 100_000 };
+const OTHERS_KEPT = 120_000;
 
 interface BookkeepingOptions {
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export class BatchedWrites {
 
   /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
-    if (this.#kept >= (changes[0].kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
+    if (this.#kept >= (KEPT[changes[0].kind] ?? OTHERS_KEPT)) return;
     const queue = this.#queues.get(tenantUuid) ?? [];
     this.#queues.set(tenantUuid, queue);
     queue.push(changes);

@@ -15,7 +15,7 @@ import type {
 import { fitsStill, isNewest } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { wattsOfLimit } from '../../machines/values/units.js';
+import { wattsOfLimit, wattsOfTenths } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
 import {
   type ClusterEntity,
@@ -125,6 +125,8 @@ export class Enforcement {
     location.minute.notePower(supervisor.draw.now, nowMs);
     const now = this.#options.clock.nowMs();
     const isNews = supervisor.receive(control, reading, { now, nowMs });
+    const { powerW, staleAfterMs } = control.telemetry.slot;
+    connector.minutes.note(powerW, sentWOf(control), nowMs, staleAfterMs);
     if (control.needs.ended.length > 0) this.#options.onSessionsEnded(connector);
     if (isNews) {
       this.#judge(connector);
@@ -152,7 +154,10 @@ export class Enforcement {
     const supervisor = supervisorOf(location);
     const nowMs = this.#options.clock.monotonicMs();
     const link = linkOf(control);
-    if (link !== 'online') supervisor.lose(control);
+    if (link !== 'online') {
+      supervisor.lose(control);
+      connector.minutes.lose(nowMs);
+    }
     // A charger that has just connected has had no time to report.
     const hasJustCome = link === 'stale' && before === 'offline';
     if (hasJustCome) supervisor.awaitFrom(control, nowMs);
@@ -327,9 +332,10 @@ export class Enforcement {
     connector = location.connectors.get(decided.connector.key),
   ): void {
     if (this.#isStopped || connector === undefined) return;
-    const { publisher, onGrant } = this.#options;
+    const { clock, publisher, onGrant } = this.#options;
     publisher.publishLimit(connector.address, decided.grant);
     this.#grantsBy[decided.grant.reason].inc();
+    connector.minutes.noteLimit(sentWOf(connector.control), clock.monotonicMs());
     onGrant(location, decided);
   }
 
@@ -381,6 +387,11 @@ function isUnder({ actor }: LocationEntity, limitKw: number): boolean {
 /** The grant is higher than the one before, and than the outstanding grant that a restart would find. */
 function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): boolean {
   return mustStore && grant.limitTenthsA > beforeTenthsA;
+}
+
+/** The limit of the newest grant, W; undefined without one. */
+function sentWOf({ account, granted: { sentTenthsA } }: Connector): number | undefined {
+  return sentTenthsA === undefined ? undefined : wattsOfTenths(sentTenthsA, account.milliwattsPerTenth);
 }
 
 function reasonOfDistrust({ account, car, telemetry, provisioned }: Connector): string | undefined {

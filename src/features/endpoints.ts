@@ -27,6 +27,7 @@ import {
   getOperatorLimitHistory,
   setOperatorLimit,
 } from './operator-limit/operator-limit.js';
+import { getConnectorPower } from './power-history/connector-power.js';
 import { getLocationPower } from './power-history/power-history.js';
 import {
   cancelConnectorSchedule,
@@ -98,6 +99,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listEvents,
   getConnectorSchedules,
   getConnectorHistory,
+  getConnectorPower,
   getSession,
   putSession,
   getOrganizationHistory,

@@ -24,6 +24,7 @@ import { eventOf } from './event-log.js';
 import { appendEvents, type NewEvent } from './events/rows.js';
 import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js';
 import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
+import { putConnectorPower } from './power-history/connector-rows.js';
 import { putPowerMinutes } from './power-history/rows.js';
 import { loadProfiles, setPermanentLimits, writeProfiles } from './profiles/rows.js';
 import { putSessions } from './sessions/rows.js';
@@ -66,6 +67,7 @@ const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
   'answer.change': writeAnswers,
   'billedWindow.put': putBilledWindows,
   'power.put': putPowerMinutes,
+  'connectorPower.put': putConnectorPower,
 };
 const IN_ORDER = new Set<Write>(Object.values(WRITES));
 

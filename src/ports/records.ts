@@ -10,6 +10,7 @@ import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Departures } from '../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../machines/policy/policies.js';
 import type { EndedSession, StoredNeeds } from '../../machines/power/connector.js';
+import type { MinuteRun } from '../../machines/power/connector-minutes.js';
 import type { QuarterEnergy } from '../../machines/power/energy-count.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
@@ -210,6 +211,13 @@ export interface SessionRecord extends Omit<EndedSession, 'charged'> {
   readonly locationId: LocationId;
   readonly controllerUuid: ControllerUuid;
   readonly connectorId: ConnectorId;
+}
+
+/** Minutes of a connector, the oldest first. */
+export interface ConnectorPowerRecord {
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+  readonly runs: readonly MinuteRun[];
 }
 
 /** Energy of a connector in some quarter-hours of a day. */

@@ -12,6 +12,7 @@ import type {
   AnswerRecord,
   BilledWindowRecord,
   ClusterRecord,
+  ConnectorPowerRecord,
   EnergyRecord,
   OfflineChargerRecord,
   OperatorEventRecord,
@@ -108,7 +109,9 @@ export type Change =
   /** Replaces the location's row. */
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; a second write replaces it. */
-  | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
+  | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord }
+  /** Adds minutes of a connector; of equal ones the last counts. */
+  | { readonly kind: 'connectorPower.put'; readonly power: ConnectorPowerRecord };
 
 /** The answer to a request with a key, written with the change that it belongs to. */
 export type NewAnswer = Extract<Change, { readonly kind: 'answer.put' }>;
@@ -190,6 +193,8 @@ export interface Store {
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Deletes days of energy before `day` (`2026-06-01`), of all tenants. */
   forgetEnergyBefore(day: string): Promise<void>;
+  /** Deletes the power of connectors before `day`, of all tenants. */
+  forgetConnectorPowerBefore(day: string): Promise<void>;
   /** Deletes recorded answers from before `beforeMs`, of all tenants. */
   forgetAnswersBefore(beforeMs: EpochMs): Promise<void>;
   /** Deletes events from before `beforeMs`, of all tenants. The newest one of a tenant always stays. */

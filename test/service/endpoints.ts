@@ -18,6 +18,7 @@ import {
 } from '../../src/features/credentials/contract.js';
 import { energyListSchema } from '../../src/features/energy/contract.js';
 import { locationSummarySchema } from '../../src/features/locations/contract.js';
+import { connectorPowerSchema } from '../../src/features/power-history/contract.js';
 import {
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,
@@ -186,6 +187,13 @@ export function endpointsOn({
       path: `/chargers/${controllerUuid}/connectors/1/history`,
       scope: 'locations:read',
       schema: connectorHistorySchema,
+    },
+    {
+      number: 124,
+      method: 'GET',
+      path: `/chargers/${controllerUuid}/connectors/1/power`,
+      scope: 'locations:read',
+      schema: connectorPowerSchema,
     },
     {
       number: 105,

@@ -1,7 +1,9 @@
-// Records of energy and sessions on disk: their size, the first page of 100,000 sessions, and a day of all connectors.
+// Records of energy, sessions and power on disk: their size, a page of 100,000 sessions, a day of all connectors, and a
+// day of one by the minute.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { MinuteRun } from '../../machines/power/connector-minutes.js';
 import { QUARTER_MS } from '../../machines/power/energy-count.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { systemClock } from '../../src/clock.js';
@@ -21,6 +23,9 @@ const QUARTERS = 24;
 const DAY_MS = 86_400_000;
 const AT_ONCE = 2_000;
 const ROUNDS = 9;
+/** The part of 10,000 connectors and 90 days whose power by the minute is written. */
+const POWER_CONNECTORS = 1_000;
+const POWER_DAYS = 3;
 
 const { values } = parseArgs({
   options: { connectors: { type: 'string', default: '10000' }, days: { type: 'string', default: '30' } },
@@ -117,6 +122,32 @@ function* sessions(): Iterable<Change> {
   for (let nth = 0; nth < SESSIONS; nth++) yield sessionOf(nth);
 }
 
+/** Power was sent and drawn as a car does it: with a change of some ten watts in each minute of charging. */
+function* powers(): Iterable<Change> {
+  for (let day = POWER_DAYS; day > 0; day--)
+    for (let quarter = 0; quarter < 96; quarter++)
+      for (let nth = 0; nth < POWER_CONNECTORS; nth++) {
+        const atMs = todayMs - day * DAY_MS + quarter * QUARTER_MS;
+        const { locationId: _, ...connector } = connectorAt(nth);
+        yield {
+          kind: 'connectorPower.put',
+          power: { ...connector, runs: runsOf(nth, atMs, quarter >= 32 && quarter < 32 + QUARTERS) },
+        };
+      }
+}
+
+function runsOf(nth: number, atMs: number, isCharging: boolean): readonly MinuteRun[] {
+  if (!isCharging) return [{ atMs, minutes: 15, meanDaW: 0, limitDaW: 0 }];
+  return Array.from({ length: 15 }, (_, minute) => ({
+    atMs: atMs + minute * 60_000,
+    minutes: 1,
+    meanDaW: 1_050 + ((nth + minute * 7) % 31),
+    // The limit of a shared connection changes now and then.
+    limitDaW: 1_104 - 69 * ((nth + minute) % 5 === 0 ? 1 : 0),
+  }));
+}
+
+const powerBytes = await write(powers());
 const energyBytes = await write(energies());
 const sessionBytes = await write(sessions());
 const service = new Service(site.config);
@@ -151,6 +182,11 @@ const quarters = await timeOf(
   `energy?groupBy=tenant&resolution=quarterHour&${span(todayMs - DAY_MS, todayMs)}`,
   ({ energy: rows = [] }) => rows.length,
 );
+const { controllerUuid, connectorId } = connectorAt(0);
+const curve = await timeOf(
+  `chargers/${controllerUuid}/connectors/${connectorId}/power?${span(todayMs - DAY_MS, todayMs)}`,
+  ({ points = [] }) => points.length,
+);
 await service.stop();
 site.remove();
 
@@ -160,6 +196,10 @@ remark(
 );
 remark(
   `energy ${yearGb.toFixed(2)} GB a year, ${((1e3 * yearGb) / connectors).toFixed(3)} MB a connector; a session ${(sessionBytes / SESSIONS).toFixed(0)} bytes`,
+);
+const powerGb = (powerBytes / POWER_CONNECTORS / POWER_DAYS) * 10_000 * (90 / 1e9);
+remark(
+  `power by the minute ${powerGb.toFixed(2)} GB for 10,000 connectors and 90 days, by ${POWER_CONNECTORS} connectors and ${POWER_DAYS} days`,
 );
 report([
   {
@@ -179,5 +219,11 @@ report([
     measured: `${quarters.ms.toFixed(0)} ms`,
     goal: '≤ 100 ms',
     met: quarters.ms <= 100 && quarters.rows === QUARTERS,
+  },
+  {
+    name: `First page of a connector's day by the minute, ${curve.rows} rows`,
+    measured: `${curve.ms.toFixed(0)} ms`,
+    goal: '≤ 100 ms',
+    met: curve.ms <= 100 && curve.rows === 1_000,
   },
 ]);

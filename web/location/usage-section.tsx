@@ -1,4 +1,5 @@
-// Energy by day and ended sessions of a location or one of its connectors, for any days, and both as CSV.
+// Energy by day and ended sessions of a location or one of its connectors, for any days, and both as CSV; of one
+// connector also its power.
 import { useState } from 'preact/hooks';
 import type { EnergyList, PeriodEnergy } from '../../src/features/energy/contract.js';
 import type { ConnectorLive } from '../../src/features/live/contract.js';
@@ -10,6 +11,8 @@ import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { Choice, Field } from '../ui/field.js';
 import { MeterBar } from '../ui/meter-bar.js';
+import { saveFile } from '../ui/save-file.js';
+import { ConnectorPowerSection } from './connector-power.js';
 import { DayBars, dayAfter, daysBetween } from './day-bars.js';
 import { toLocalInput } from './local-input.js';
 import { useEvery } from './server-clock.js';
@@ -44,7 +47,8 @@ export function UsageSection({ locationId, connectors, nowMs }: Props) {
 
   function download(path: string, name: string): void {
     client.table(path).then(
-      (text) => save(text, `${locationId}-${name}-${fromDay}-${lastDay}.csv`),
+      (text) =>
+        saveFile(new Blob([text], { type: 'text/csv' }), `${locationId}-${name}-${fromDay}-${lastDay}.csv`),
       (error) => announce(`No file: ${asApiError(error).message}`, 'warning'),
     );
   }
@@ -65,6 +69,15 @@ export function UsageSection({ locationId, connectors, nowMs }: Props) {
       {problem === undefined && (
         <>
           <Energy path={energy} fromDay={fromDay} toDay={toDay} isOfAll={connector === undefined} />
+          {connector !== undefined && (
+            <ConnectorPowerSection
+              key={chosen}
+              connector={connector}
+              span={{ fromMs: Date.parse(midnightOf(fromDay)), toMs: Date.parse(midnightOf(toDay)) }}
+              nowMs={nowMs}
+              fileName={`${connector.controllerUuid}-${connector.connectorId}-power-${fromDay}-${lastDay}`}
+            />
+          )}
           <h3>Ended sessions</h3>
           <EndedSessions path={sessions} />
           <div class="row">
@@ -99,14 +112,6 @@ function problemOf(fromDay: string, lastDay: string): string | undefined {
   const days = daysBetween(fromDay, lastDay);
   if (Number.isNaN(days) || days < 0) return 'Must not be before the first day.';
   return days >= LONGEST_DAYS ? `Must be at most ${LONGEST_DAYS} days after the first day.` : undefined;
-}
-
-function save(text: string, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 interface EnergyProps {

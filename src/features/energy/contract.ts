@@ -4,9 +4,11 @@ import { toDate } from '../../wire/instants.js';
 import { mustBeText } from '../../wire/plain-errors.js';
 import { instantSchema } from '../../wire/rest.js';
 import { nextCursorSchema, pageQuerySchema } from '../../wire/spans.js';
-import { GROUPS } from './rows.js';
 
 const RESOLUTIONS = ['quarterHour', 'day', 'month'] as const;
+
+const GROUPS = ['connector', 'location', 'cluster', 'tenant'] as const;
+export type Group = (typeof GROUPS)[number];
 
 const EDGE_RULE = 'a date such as 2026-06-01, or with resolution=quarterHour an instant';
 /** It counts in the zone of each location. */

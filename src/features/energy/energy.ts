@@ -17,6 +17,8 @@ const DAY_MS = 86_400_000;
 const LONGEST_DAYS = 366;
 /** Rows of days that one page reads at most, unless one period has more. */
 const DAYS_AT_ONCE = 400_000;
+/** The same for quarter-hours. */
+const QUARTERS_AT_ONCE = 100_000;
 const QUARTERS_OF_DAY = 96;
 
 export const listEnergy = endpoint({
@@ -154,10 +156,10 @@ function membersOf({ clusters }: Tenant): readonly (readonly [ClusterId, Locatio
 
 /** A page reads few periods of a large tenant. The cursor leads on. */
 function endOfPage(fromMs: EpochMs, resolution: EnergyQuery['resolution'], connectors: number): EpochMs {
+  if (resolution === 'quarterHour')
+    return fromMs + Math.ceil(QUARTERS_AT_ONCE / QUARTERS_OF_DAY / connectors) * DAY_MS;
   const days = Math.max(1, Math.floor(DAYS_AT_ONCE / connectors));
   if (resolution === 'day') return fromMs + days * DAY_MS;
-  // Each day of a connector has many of them.
-  if (resolution === 'quarterHour') return fromMs + Math.ceil(days / QUARTERS_OF_DAY) * DAY_MS;
   const from = new Date(fromMs);
   return Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + Math.max(1, Math.floor(days / 31)), 1);
 }

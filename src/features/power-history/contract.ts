@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GRID_PHASES } from '../../../machines/power/fuses.js';
 import { mustBeText } from '../../wire/plain-errors.js';
 import { instantSchema } from '../../wire/rest.js';
-import { digits, spanParameters, spanShape } from '../../wire/spans.js';
+import { digits, nextCursorSchema, pageQuerySchema, spanParameters, spanShape } from '../../wire/spans.js';
 
 export const locationPowerSchema = z
   .object({
@@ -57,8 +57,7 @@ export type LocationPower = z.output<typeof locationPowerSchema>;
 
 const DAY_S = 86_400;
 
-export const powerQuerySchema = z.object({
-  ...spanParameters,
+const stepParameter = {
   step: digits(
     z
       .number(mustBeText(`a multiple of 60 from 60 to ${DAY_S}`))
@@ -69,8 +68,45 @@ export const powerQuerySchema = z.object({
   )
     .default(60)
     .meta({ description: 'Seconds that one point covers: whole minutes.' }),
+};
+
+export const powerQuerySchema = z.object({
+  ...spanParameters,
+  ...stepParameter,
   feeder: z.string().optional().meta({
     description:
       'Name of a feeder of the location: `phases` are the currents through it. Left out: those of all chargers.',
   }),
+});
+
+const connectorPowerPointSchema = z.object({
+  at: instantSchema,
+  meanKw: z.number(),
+  maxKw: z.number().meta({ description: 'Highest mean of a minute in the step.' }),
+  limitKw: z
+    .number()
+    .nullable()
+    .meta({ description: 'Mean of the limit sent to it during the step; null if none was in force.' }),
+});
+export type ConnectorPowerPoint = z.output<typeof connectorPowerPointSchema>;
+
+export const connectorPowerSchema = z
+  .object({
+    controllerUuid: z.string(),
+    connectorId: z.string(),
+    locationId: z.string(),
+    ...spanShape,
+    stepSeconds: z.number().int(),
+    points: z.array(connectorPowerPointSchema).meta({
+      description: 'The oldest first. Steps in which the connector was silent are left out.',
+    }),
+    nextCursor: nextCursorSchema,
+  })
+  .meta({ id: 'ConnectorPower' });
+export type ConnectorPower = z.output<typeof connectorPowerSchema>;
+
+export const connectorPowerQuerySchema = z.object({
+  ...spanParameters,
+  ...stepParameter,
+  ...pageQuerySchema.shape,
 });

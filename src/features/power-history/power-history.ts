@@ -3,13 +3,13 @@ import { GRID_PHASES } from '../../../machines/power/fuses.js';
 import type { EndedBuilding, EndedCurrents } from '../../../machines/power/power-minute.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import { findLocation } from '../../actors/core.js';
-import type { Directory, LocationEntity } from '../../actors/directory.js';
+import type { ConnectorEntity, Directory, LocationEntity } from '../../actors/directory.js';
 import type { BatchedWrites } from '../../enforcement/batched-writes.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { Store } from '../../ports/store.js';
-import { toInstant } from '../../wire/instants.js';
+import { toDate, toInstant } from '../../wire/instants.js';
 import { wrongParameter } from '../../wire/plain-errors.js';
 import { askedPast } from '../../wire/spans.js';
 import { type LocationPower, locationPowerSchema, powerQuerySchema } from './contract.js';
@@ -99,8 +99,9 @@ interface PowerHistoryOptions {
   readonly log: Log;
   readonly directory: Directory;
   readonly bookkeeping: BatchedWrites;
-  readonly store: Pick<Store, 'forgetPowerBefore'>;
+  readonly store: Pick<Store, 'forgetPowerBefore' | 'forgetConnectorPowerBefore'>;
   readonly retentionDays: number;
+  readonly connectorRetentionDays: number;
 }
 
 /**
@@ -125,7 +126,7 @@ export class PowerHistory {
   stop(): void {
     this.#cancelMinute();
     this.#cancelForgetting();
-    this.#endMinutes();
+    this.#endMinutes({ isLast: true });
   }
 
   #waitForMinute(): void {
@@ -139,13 +140,18 @@ export class PowerHistory {
     });
   }
 
-  #endMinutes(): void {
+  #endMinutes({ isLast = false } = {}): void {
     const { clock, directory, bookkeeping } = this.#options;
     // A timer may be late: the minute ended at its instant by the clock. At a stop it ends now.
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     const endedAtMs = monotonicMs - Math.max(0, nowMs - this.#minuteAtMs - MINUTE_MS);
     const nextEndsAtMs = monotonicMs + MINUTE_MS - (nowMs % MINUTE_MS);
+    let nth = 0;
     for (const tenant of directory.tenants.values()) {
+      for (const connector of tenant.connectors.values()) {
+        connector.minutes.end(this.#minuteAtMs, monotonicMs);
+        if (isLast || connector.minutes.isDue(nth++)) this.#writeMinutes(connector);
+      }
       directory.catchUp(tenant.locations.values());
       for (const location of tenant.locations.values()) {
         const { minute: running, record } = location;
@@ -158,6 +164,13 @@ export class PowerHistory {
     }
   }
 
+  #writeMinutes({ location, record: { controllerUuid, connectorId }, minutes }: ConnectorEntity): void {
+    const runs = minutes.take();
+    if (runs.length === 0) return;
+    const power = { controllerUuid, connectorId, runs };
+    this.#options.bookkeeping.write(location.tenant.tenantUuid, { kind: 'connectorPower.put', power });
+  }
+
   #keepBilledWindow({ tenant, record, actor }: LocationEntity): void {
     const { billedWindow } = actor.getSnapshot().context;
     if (billedWindow === undefined) return;
@@ -168,10 +181,13 @@ export class PowerHistory {
   }
 
   #forget(): void {
-    const { clock, log, store, retentionDays } = this.#options;
-    store.forgetPowerBefore(clock.nowMs() - retentionDays * DAY_MS).catch((error: unknown) => {
+    const { clock, log, store, retentionDays, connectorRetentionDays } = this.#options;
+    const onError = (error: unknown) =>
       log.warn({ err: error }, 'old minutes of power could not be removed; trying again in an hour');
-    });
+    const now = clock.nowMs();
+    store.forgetPowerBefore(now - retentionDays * DAY_MS).catch(onError);
+    const day = toDate(Math.max(0, now - connectorRetentionDays * DAY_MS));
+    store.forgetConnectorPowerBefore(day).catch(onError);
     this.#cancelForgetting = clock.after(FORGET_EVERY_MS, () => this.#forget());
   }
 }

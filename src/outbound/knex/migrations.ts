@@ -410,6 +410,23 @@ function energyDays({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/**
+ * A row per connector and day in UTC; no foreign key, as above. Not in the order of the key: there SQLite would give
+ * most of such rows, which are long, a page of their own beside it.
+ */
+function connectorPowerDays({ text }: Dialect): readonly string[] {
+  return [
+    `create table connector_power_days (
+      tenant_uuid ${text} not null,
+      day ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      minutes ${text} not null,
+      primary key (tenant_uuid, day, controller_uuid, connector_id)
+    )`,
+  ];
+}
+
 function offlineChargers({ text, end }: Dialect): readonly string[] {
   return [
     `create table offline_chargers (
@@ -701,6 +718,11 @@ const ALL: readonly NamedMigration[] = [
     name: '0038-id-tags',
     up: (knex) => runAll(knex, added(ID_TAGS)),
     down: (knex) => runAll(knex, dropped(ID_TAGS)),
+  },
+  {
+    name: '0039-connector-power',
+    up: (knex) => runAll(knex, connectorPowerDays(dialectOf(knex))),
+    down: (knex) => dropTables(knex, connectorPowerDays(dialectOf(knex))),
   },
   {
     name: '0041-profile-events',

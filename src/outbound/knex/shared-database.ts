@@ -129,5 +129,8 @@ function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof
     async forgetEnergyBefore(day) {
       if (shard === HOUSEKEEPING_SHARD) await store.forgetEnergyBefore(day);
     },
+    async forgetConnectorPowerBefore(day) {
+      if (shard === HOUSEKEEPING_SHARD) await store.forgetConnectorPowerBefore(day);
+    },
   };
 }

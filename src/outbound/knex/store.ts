@@ -12,6 +12,7 @@ import {
 import { forgetSomeEnergy } from '../../features/energy/rows.js';
 import { eventsOfCredentials } from '../../features/event-log.js';
 import { forgetSomeEvents } from '../../features/events/rows.js';
+import { forgetSomeConnectorPower } from '../../features/power-history/connector-rows.js';
 import { forgetSomePower } from '../../features/power-history/rows.js';
 import { logEvents, readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
@@ -145,6 +146,10 @@ class KnexStore implements Store {
   };
   readonly forgetEnergyBefore: Store['forgetEnergyBefore'] = async (day) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeEnergy(trx, day));
+    while (!(await this.#inTurn(forgetSome)));
+  };
+  readonly forgetConnectorPowerBefore: Store['forgetConnectorPowerBefore'] = async (day) => {
+    const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomeConnectorPower(trx, day));
     while (!(await this.#inTurn(forgetSome)));
   };
   readonly forgetAnswersBefore: Store['forgetAnswersBefore'] = async (beforeMs) => {

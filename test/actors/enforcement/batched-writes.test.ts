@@ -1,6 +1,6 @@
 // Batched writes of enforcement while the database is away and after it is back.
 import { expect, it } from 'vitest';
-import type { LocationId } from '../../../machines/values/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { BatchedWrites } from '../../../src/enforcement/batched-writes.js';
 import { type Change, StoreUnavailableError } from '../../../src/ports/store.js';
@@ -19,8 +19,16 @@ const MINUTE = {
   building: null,
 };
 const POWER: Change = { kind: 'power.put', locationId: QUAY as LocationId, minute: MINUTE };
+const CONNECTOR_POWER: Change = {
+  kind: 'connectorPower.put',
+  power: {
+    controllerUuid: 'crane' as ControllerUuid,
+    connectorId: '1' as ConnectorId,
+    runs: [{ atMs: START_MS, minutes: 1, meanDaW: 1, limitDaW: 1 }],
+  },
+};
 
-it('is written in order once the database is back, and never grows without end: power is given up before alarms', async () => {
+it('is written in order once the database is back, and never grows without end: the power of connectors is given up first, then that of locations, then alarms', async () => {
   const clock = createVirtualClock(START_MS);
   const written: Change[] = [];
   let isAway = true;
@@ -34,6 +42,7 @@ it('is written in order once the database is back, and never grows without end: 
       },
     },
   });
+  for (let i = 0; i < 60_000; i++) bookkeeping.write(HARBOUR, CONNECTOR_POWER);
   for (let i = 0; i < 110_000; i++) bookkeeping.write(HARBOUR, POWER);
   clock.advance(0);
   await new Promise(setImmediate);
@@ -43,6 +52,8 @@ it('is written in order once the database is back, and never grows without end: 
   clock.advance(1_000);
   await bookkeeping.stop();
   expect(written).toHaveLength(120_000);
+  expect(written.filter(({ kind }) => kind === 'connectorPower.put')).toHaveLength(50_000);
+  expect(written.filter(({ kind }) => kind === 'power.put')).toHaveLength(50_000);
   const alarmIds = written.flatMap((change) => (change.kind === 'alarm.change' ? change.alarmId : []));
   expect(alarmIds).toEqual(Array.from({ length: 20_000 }, (_, i) => String(i)));
 });

@@ -5,8 +5,10 @@ import { QUARTER_MS } from '../../../machines/power/energy-count.js';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { readAnswer } from '../../../src/features/answers/rows.js';
-import { type Group, readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
+import type { Group } from '../../../src/features/energy/contract.js';
+import { readEnergyOfDays, readEnergyOfQuarters } from '../../../src/features/energy/rows.js';
 import { readEvents } from '../../../src/features/events/rows.js';
+import { readConnectorPower } from '../../../src/features/power-history/connector-rows.js';
 import {
   readPermanentLimits,
   readProfileHistory,
@@ -667,10 +669,66 @@ export function describeStore(server: () => DatabaseServer): void {
         { ...ofQuay, period: startsAtMs + 41 * QUARTER_MS, wh: 300, integratedWh: 250 },
         { ...ofQuay, period: startsAtMs + 99 * QUARTER_MS, wh: 7, integratedWh: 0 },
       ]);
+      const ofLastHour = { ...window, startsAtMs: startsAtMs + 97 * QUARTER_MS };
+      const lastHour = await store.read((trx) =>
+        readEnergyOfQuarters(trx, HARBOUR, ofLastHour, { ...filter, group: 'location' }),
+      );
+      expect(lastHour).toEqual(quarters.slice(1));
+      // The day of another zone begins two hours later, and has the same quarter-hour at another place.
+      const ofUtc = energy(CRANE, [41, 5, 5]).energy;
+      const later = { ...ofUtc, startsAtMs: startsAtMs + 8 * QUARTER_MS, connectorId: '2' as ConnectorId };
+      await store.append(HARBOUR, [{ kind: 'energy.put', energy: later }]);
+      const ofCluster = await store.read((trx) =>
+        readEnergyOfQuarters(
+          trx,
+          HARBOUR,
+          { ...window, endsAtMs: startsAtMs + 99 * QUARTER_MS },
+          { ...filter, group: 'cluster', members: [['both' as ClusterId, QUAY]] },
+        ),
+      );
+      expect(ofCluster).toEqual([
+        { ...nobody, clusterId: 'both', period: startsAtMs + 41 * QUARTER_MS, wh: 305, integratedWh: 255 },
+      ]);
       await store.forgetEnergyBefore('2026-06-01');
-      expect(await days(HARBOUR, 'tenant')).toEqual([all]);
+      expect(await days(HARBOUR, 'tenant')).toHaveLength(1);
       await store.forgetEnergyBefore('2026-06-02');
       expect(await days(HARBOUR, 'tenant')).toEqual([]);
+    });
+
+    it('keeps the minutes of a connector in a row for each day, and deletes whole days', async () => {
+      const dayMs = Date.parse('2026-06-02');
+      const power = (controllerUuid: ControllerUuid, minute: number, meanDaW: number, minutes = 1) =>
+        ({
+          kind: 'connectorPower.put',
+          power: {
+            controllerUuid,
+            connectorId: '1' as ConnectorId,
+            runs: [{ atMs: dayMs + minute * 60_000, minutes, meanDaW, limitDaW: 1_104 }],
+          },
+        }) as const;
+      const days = [dayMs - 86_400_000, dayMs, dayMs + 86_400_000];
+      const read = (tenantUuid: typeof HARBOUR) =>
+        store.read((trx) =>
+          readConnectorPower(
+            trx,
+            tenantUuid,
+            { controllerUuid: CRANE, connectorId: '1' as ConnectorId },
+            days,
+          ),
+        );
+      const rival = power('rival-crane' as ControllerUuid, 0, 9);
+      await store.append(HARBOUR, [power(CRANE, -2, 700, 5), power(CRANE, 3, 800), rival]);
+      await store.append(HARBOUR, [power(CRANE, 4, 900), power(CRANE, 4, 900)]);
+      const run = (minute: number, minutes: number, meanDaW: number) => ({
+        ...power(CRANE, minute, meanDaW, minutes).power.runs[0],
+      });
+      const ofDay = [run(0, 3, 700), run(3, 1, 800), run(4, 1, 900), run(4, 1, 900)];
+      expect(await read(HARBOUR)).toEqual([run(-2, 2, 700), ...ofDay]);
+      expect(await read(RIVAL)).toEqual([]);
+      await store.forgetConnectorPowerBefore('2026-06-02');
+      expect(await read(HARBOUR)).toEqual(ofDay);
+      await store.forgetConnectorPowerBefore('2026-06-03');
+      expect(await read(HARBOUR)).toEqual([]);
     });
 
     const OF_CHANGES = EVENT_TYPES.filter((type) => type !== 'provisioning.changed');
