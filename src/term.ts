@@ -8,6 +8,7 @@ import { type Config, variableOf } from './config.js';
 import { AnswerRetention } from './features/answers/answers.js';
 import { viewOfEvent } from './features/events/events.js';
 import { readEvents } from './features/events/rows.js';
+import { SiteFeed } from './features/home-assistant/site-feed.js';
 import { Courier } from './features/webhooks/courier.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
@@ -27,6 +28,7 @@ import type { Held } from './ports/ownership.js';
 import type { Store } from './ports/store.js';
 import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { readCertificates, type TlsFiles } from './tls-files.js';
+import { VERSION } from './version.js';
 
 /** Parts of a term that tests, benchmarks and the simulator replace. */
 export interface TermSeams {
@@ -77,6 +79,7 @@ export class Term {
   readonly actors: ActorSystem;
   readonly #courier: Courier;
   readonly #answers: AnswerRetention;
+  readonly #siteFeed: SiteFeed;
   #tenants: ReadonlySet<TenantUuid> = new Set();
   #areActorsStarted = false;
   #isGatewayStarted = false;
@@ -87,6 +90,13 @@ export class Term {
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#courier = this.#createCourier();
     this.#answers = new AnswerRetention(options);
+    this.#siteFeed = new SiteFeed({
+      clock: options.clock,
+      version: VERSION,
+      canSend: () => options.ownershipLease.isHeld() && this.#gateway.isHealthy(),
+      send: (topic, payload) => this.#gateway.retain?.(topic, payload),
+    });
+    this.#gateway.onLogin?.((username) => this.#greet(username));
     this.actors = this.#createActors();
   }
 
@@ -107,6 +117,7 @@ export class Term {
   }
 
   async stop(): Promise<void> {
+    this.#siteFeed.stop(false);
     this.#answers.stop();
     await this.#courier.stop();
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
@@ -117,6 +128,12 @@ export class Term {
     await step().catch((error) =>
       this.#options.log.error({ err: error }, 'a part of the service did not stop cleanly'),
     );
+  }
+
+  /** A front has no retained messages for a reader that begins there. */
+  #greet(username: string): void {
+    const [live] = this.#logins.find(username)?.login.reads ?? [];
+    if (live !== undefined) this.#siteFeed.resend(live);
   }
 
   #createBroker(logins: MqttLogins): MessageBus {
@@ -145,6 +162,8 @@ export class Term {
     const bus = seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
+      retain: (topic, payload) => bus.publish(topic, payload, { qos: 0, retain: true }),
+      onLogin: (listener) => bus.onLogin?.(listener),
       listenTo: (tenants) => bus.listenTo?.(tenants),
       start: (sink, onBack) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });
@@ -204,7 +223,11 @@ export class Term {
       metrics,
       store,
       ownerTerm,
-      onTakenOver,
+      onTakenOver: () => {
+        this.#siteFeed.stop(true);
+        onTakenOver();
+      },
+      onSites: (tenant) => this.#siteFeed.follow(tenant),
       publisher: this.#publisher(),
       timing: timingOf(config),
       newId: seams.newId ?? randomUUID,
