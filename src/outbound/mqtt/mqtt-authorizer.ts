@@ -259,7 +259,7 @@ export class MqttAuthorizer {
       authorizeSubscribe: (client, subscription, callback) => {
         const isGranted = this.#refusals.judged(() => this.#subscribe(client, subscription));
         // Refused with 128 in the SUBACK; the session goes on.
-        callback(null, isGranted === true ? this.#granted(client, subscription) : null);
+        callback(null, isGranted === true ? subscription : null);
       },
     };
   }
@@ -506,11 +506,6 @@ export class MqttAuthorizer {
     }
     this.#passOn(session, message.topic, message.payload);
     return true;
-  }
-
-  /** A reader receives everything at QoS 0: it is sent again soon. */
-  #granted(client: Client, subscription: Subscription): Subscription {
-    return this.#find(client).reads.length > 0 ? { ...subscription, qos: 0 } : subscription;
   }
 
   #consume(packet: PublishPacket, client: Client): void {

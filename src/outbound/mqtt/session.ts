@@ -168,7 +168,7 @@ export function refusalOfConnect(
  * Home Assistant announces its begin and its end by default, and a refusal would cut it: the broker drops these messages
  * of a reader.
  */
-export function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boolean {
+function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boolean {
   return reads.length > 0 && topic === `${DISCOVERY}/status`;
 }
 
