@@ -96,7 +96,7 @@ export class Term {
       canSend: () => options.ownershipLease.isHeld() && this.#gateway.isHealthy(),
       send: (topic, payload) => this.#gateway.retain?.(topic, payload),
     });
-    this.#gateway.onLogin?.((username) => this.#greet(username));
+    this.#gateway.onReader?.((prefix) => this.#siteFeed.resend(prefix));
     this.actors = this.#createActors();
   }
 
@@ -130,12 +130,6 @@ export class Term {
     );
   }
 
-  /** A front has no retained messages for a reader that begins there. */
-  #greet(username: string): void {
-    const [live] = this.#logins.find(username)?.login.reads ?? [];
-    if (live !== undefined) this.#siteFeed.resend(live);
-  }
-
   #createBroker(logins: MqttLogins): MessageBus {
     const { config, clock, log, metrics, tlsFiles } = this.#options;
     const { mqttUrl: url, mqttCa, busUrl } = config;
@@ -163,7 +157,7 @@ export class Term {
     return {
       ...createLimitPublisher(bus),
       retain: (topic, payload) => bus.publish(topic, payload, { qos: 0, retain: true }),
-      onLogin: (listener) => bus.onLogin?.(listener),
+      onReader: (listener) => bus.onReader?.(listener),
       listenTo: (tenants) => bus.listenTo?.(tenants),
       start: (sink, onBack) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });

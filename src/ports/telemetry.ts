@@ -36,8 +36,11 @@ export interface MessageBus {
    * retained message for later subscribers, until an empty one.
    */
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
-  /** Calls `listener` with the username of each new login, if the bus keeps no retained messages for it. */
-  onLogin?(listener: (username: string) => void): void;
+  /**
+   * Of a bus that keeps no retained messages: calls `listener` for each new login of a reader, with the begin of the
+   * topics of its states.
+   */
+  onReader?(listener: (prefix: string) => void): void;
   isHealthy(): boolean;
   stop(): Promise<void>;
 }
@@ -175,7 +178,7 @@ export interface ChargerGateway extends LimitPublisher {
   /** Sends a message to readers of its location, and keeps it for later ones, until an empty one. */
   retain?(topic: string, payload: string): void;
   /** As in `MessageBus`. */
-  onLogin?(listener: (username: string) => void): void;
+  onReader?(listener: (prefix: string) => void): void;
   /** As in `MessageBus`. */
   listenTo?(tenants: readonly TenantUuid[]): void;
   /**

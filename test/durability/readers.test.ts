@@ -90,7 +90,7 @@ describe('a reader', needing(missingPostgres(), missing), () => {
     const front = new Front(loadConfig({}, environment), { log: silentLog, metrics: createMetrics() });
     stops.push(() => front.stop());
     const { mqttUrl } = await front.start();
-    for (let login = 0; login < 3; login++) {
+    for (let login = 0; login < 4; login++) {
       const { client, seen } = await follow(mqttUrl);
       await eventually(() => expect(seen.size).toBe(TOPICS));
       await client.endAsync(true);

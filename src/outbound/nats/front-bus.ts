@@ -89,7 +89,8 @@ export class FrontBus implements Siblings {
   }
 
   enter({ tenantUuid, username, prefixes, reads }: MqttLogin): SiblingEntry | undefined {
-    const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username };
+    const [live] = reads;
+    const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username, reads: live };
     if (!this.#link.publish(loginSubjectOf(tenantUuid), JSON.stringify(message))) return undefined;
     this.#told.set(username, message.login);
     const leave = [...prefixes, ...reads].map((prefix) => this.#receive(prefix));

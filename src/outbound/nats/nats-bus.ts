@@ -23,7 +23,7 @@ import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 export class NatsBus implements MessageBus {
   readonly #link: BusLink;
   #onMessage: (topic: string, payload: Buffer) => void = () => {};
-  #onLogin: (username: string) => void = () => {};
+  #onReader: (prefix: string) => void = () => {};
   /** undefined: all. */
   #shards: Set<Shard> | undefined;
   readonly #log: Log;
@@ -71,8 +71,8 @@ export class NatsBus implements MessageBus {
     this.#link.publish(downSubjectOf(topic), payload);
   }
 
-  onLogin(listener: (username: string) => void): void {
-    this.#onLogin = listener;
+  onReader(listener: (prefix: string) => void): void {
+    this.#onReader = listener;
   }
 
   isHealthy(): boolean {
@@ -90,10 +90,10 @@ export class NatsBus implements MessageBus {
     );
     this.#link.subscribe(loginFilterOf(shard), (_, payload) =>
       this.#orWarn(() => {
-        const { username, ...login } = parseBusMessage(loginSchema, payload);
+        const { username, reads, ...login } = parseBusMessage(loginSchema, payload);
         if (!this.#order.isNew(login)) return;
         this.#newestLogins.set(username, login);
-        this.#onLogin(username);
+        if (reads !== undefined) this.#onReader(reads);
       }),
     );
     this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#receiveWill(payload)));
