@@ -1,4 +1,6 @@
 // Extension: Home Assistant finds a location that opted in, and a reader follows its state over MQTT.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import createKnex from 'knex';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,6 +14,7 @@ import {
   locationStateSchema,
 } from '../../src/features/home-assistant/contract.js';
 import { hashSecret } from '../../src/secrets.js';
+import { ROOT } from '../docs/document.js';
 import { eventually } from '../eventually.js';
 import { connectOnce } from '../mqtt-client.js';
 import { connectCharger } from './charger-client.js';
@@ -455,5 +458,20 @@ describe('a reader', () => {
     const reader = await follow('again');
     await soon(() => expect(reader.seen.size).toBe(7));
     await reader.stop();
+  });
+});
+
+describe('docs/examples/node-red/flow.json', () => {
+  it('takes the topic and a field of the state of a location', () => {
+    const flow = JSON.parse(readFileSync(join(ROOT, 'docs/examples/node-red/flow.json'), 'utf8')) as {
+      readonly type: string;
+      readonly rules?: readonly { readonly v: string }[];
+      readonly property?: string;
+    }[];
+    const rule = flow.find(({ type }) => type === 'switch')?.rules?.[0]?.v ?? '';
+    expect(liveOf('quay-1', 'location')).toMatch(new RegExp(rule));
+    expect(liveOf('quay-1', 'c/q1-a/1')).not.toMatch(new RegExp(rule));
+    const field = flow.find(({ type }) => type === 'rbe')?.property?.replace('payload.', '');
+    expect(Object.keys(locationStateSchema.shape)).toContain(field);
   });
 });

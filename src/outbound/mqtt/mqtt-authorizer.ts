@@ -17,6 +17,7 @@ import { RetainedTopics } from './retained-topics.js';
 import {
   admit,
   createSession,
+  isBirth,
   isNamedByCertificate,
   NewestSessions,
   type RefusalReason,
@@ -473,7 +474,7 @@ export class MqttAuthorizer {
   #judgePublish(client: Client, packet: PublishPacket): Error | null {
     const session = this.#find(client);
     // A will was checked when its client connected.
-    if (packet === session.claim?.will) return null;
+    if (packet === session.claim?.will || (isBirth(session, packet.topic) && packet.qos !== 2)) return null;
     const reason = refusalOfPublish(session, packet);
     return reason === undefined ? null : this.refuse(session, reason);
   }
@@ -512,15 +513,14 @@ export class MqttAuthorizer {
     const session = this.#find(client);
     const { topic } = packet;
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
-    // Even a last will of a reader is no charger's.
+    // Birth and last will of a reader reach nobody.
     if (session.reads.length > 0) return;
     if (packet === session.claim?.will) this.#newest.sayWill(session, topic, payload);
     else this.#passOn(session, topic, payload);
   }
 
-  /** Passes a message on, unless the client is above its rate, or a reader. */
+  /** Passes a message on, unless the client is above its rate. */
   #passOn(session: Session, topic: string, payload: Buffer): void {
-    if (session.reads.length > 0) return;
     if (session.messages.take(this.#clock.monotonicMs())) {
       this.#onMessage(topic, payload, session.published.get(topic)?.memo);
     } else {

@@ -168,7 +168,7 @@ export function refusalOfConnect(
  * Home Assistant announces its begin and its end by default, and a refusal would cut it: the broker drops these messages
  * of a reader.
  */
-function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boolean {
+export function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boolean {
   return reads.length > 0 && topic === `${DISCOVERY}/status`;
 }
 
@@ -177,7 +177,6 @@ export function refusalOfPublish(
   session: Session,
   message: { readonly topic: string; readonly qos: number; readonly retain: boolean },
 ): RefusalReason | undefined {
-  if (isBirth(session, message.topic)) return message.qos === 2 ? 'qos' : undefined;
   const published = session.published.get(message.topic) ?? publishedOf(session, message.topic);
   if (published === undefined) return 'topic';
   if (message.qos === 2) return 'qos';
