@@ -362,7 +362,11 @@ describe('a reader', () => {
       [],
     );
     expect(rival.received.filter((topic) => !topic.includes(RIVAL))).toEqual([]);
-    await Promise.all([own, other, rival].map((each) => each.stop()));
+    // Now the broker retains messages of all three.
+    const later = await follow('hidden');
+    await soon(() => expect(later.seen.size).toBeGreaterThanOrEqual(7));
+    expect(later.received.filter((topic) => !topic.includes('hidden'))).toEqual([]);
+    await Promise.all([own, other, rival, later].map((each) => each.stop()));
   });
 
   it.each([
