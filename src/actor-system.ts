@@ -11,6 +11,7 @@ import {
   type DirectoryListener,
   type Effect,
   type LocationEntity,
+  type Tenant,
   type TimedEntity,
 } from './actors/directory.js';
 import { Overload } from './actors/overload.js';
@@ -88,6 +89,8 @@ interface ActorSystemOptions {
   readonly urlProblem?: (url: string) => string | undefined;
   /** The service has a mail server. A replay leaves it out, too. */
   readonly isMailOn?: boolean;
+  /** Called with a tenant once its actors follow its rows, at the start and after each change. */
+  readonly onSites?: (tenant: Tenant) => void;
   /** Called with all credentials, at the start and after each change. */
   onCredentials(credentials: CredentialSet): void;
 }
@@ -353,7 +356,7 @@ class LiveActorSystem implements ActorSystem {
   }
 
   #followerListener(): RowChangeListener {
-    const { clock, onTakenOver, onCredentials } = this.#options;
+    const { clock, onTakenOver, onCredentials, onSites } = this.#options;
     return {
       onTakenOver: () => {
         // At once, however long the rest takes to stop: the chargers belong to the other service.
@@ -376,6 +379,7 @@ class LiveActorSystem implements ActorSystem {
           this.#chargers.restore(tenantUuid, state.offlineChargers);
         }
         this.#housekeeping.syncNew(tenant);
+        if (tenant !== undefined) onSites?.(tenant);
       },
     };
   }

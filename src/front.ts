@@ -25,9 +25,6 @@ interface FrontSeams {
   readonly metrics?: Metrics;
 }
 
-/** All messages to chargers: limits and sync requests. */
-const TO_CHARGERS = { qos: 1, retain: false } as const;
-
 /** The settings of a front, which has its own broker. @throws ConfigError if they do not fit a front */
 export function frontConfigOf(config: Config): Config & { readonly busUrl: string } {
   const { busUrl, databaseUrl, standby, sharded, mqttUrl } = config;
@@ -105,7 +102,7 @@ export class Front {
     await this.#followLogins();
     const { bus, broker } = this.#createBroker(tlsFiles);
     this.#undo.push(() => bus.stop());
-    await bus.start((topic, payload) => broker.publish(topic, payload, TO_CHARGERS));
+    await bus.start((topic, payload, how) => broker.publish(topic, payload, how));
     this.#undo.push(() => broker.stop());
     const { url: mqttUrl } = await broker.start((topic, payload) => bus.send(topic, payload));
     const { metrics } = this.#common;

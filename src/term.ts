@@ -7,6 +7,7 @@ import { systemClock } from './clock.js';
 import { type Config, variableOf } from './config.js';
 import { viewOfEvent } from './features/events/events.js';
 import { readEvents } from './features/events/rows.js';
+import { SiteFeed } from './features/home-assistant/site-feed.js';
 import { Retention } from './features/retention.js';
 import { Courier } from './features/webhooks/courier.js';
 import type { Hop } from './inbound/http/forwarding.js';
@@ -27,6 +28,7 @@ import type { Held } from './ports/ownership.js';
 import type { Store } from './ports/store.js';
 import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { readCertificates, type TlsFiles } from './tls-files.js';
+import { VERSION } from './version.js';
 
 /** Parts of a term that tests, benchmarks and the simulator replace. */
 export interface TermSeams {
@@ -77,6 +79,7 @@ export class Term {
   readonly actors: ActorSystem;
   readonly #courier: Courier;
   readonly #retention: Retention;
+  readonly #siteFeed: SiteFeed;
   #tenants: ReadonlySet<TenantUuid> = new Set();
   #areActorsStarted = false;
   #isGatewayStarted = false;
@@ -87,6 +90,13 @@ export class Term {
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#courier = this.#createCourier();
     this.#retention = new Retention(options);
+    this.#siteFeed = new SiteFeed({
+      clock: options.clock,
+      version: VERSION,
+      canSend: () => options.ownershipLease.isHeld() && this.#gateway.isHealthy(),
+      send: (topic, payload) => this.#gateway.retain?.(topic, payload),
+    });
+    this.#gateway.onReader?.((prefix) => this.#siteFeed.resend(prefix));
     this.actors = this.#createActors();
   }
 
@@ -108,6 +118,7 @@ export class Term {
 
   async stop(): Promise<void> {
     this.#retention.stop();
+    this.#siteFeed.stop(false);
     await this.#courier.stop();
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
     if (this.#areActorsStarted) await this.#quietly(() => this.actors.stop());
@@ -145,6 +156,8 @@ export class Term {
     const bus = seams.wrapBus?.(broker) ?? broker;
     return {
       ...createLimitPublisher(bus),
+      retain: (topic, payload) => bus.publish(topic, payload, { qos: 0, retain: true }),
+      onReader: (listener) => bus.onReader?.(listener),
       listenTo: (tenants) => bus.listenTo?.(tenants),
       start: (sink, onBack) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });
@@ -204,7 +217,11 @@ export class Term {
       metrics,
       store,
       ownerTerm,
-      onTakenOver,
+      onTakenOver: () => {
+        this.#siteFeed.stop(true);
+        onTakenOver();
+      },
+      onSites: (tenant) => this.#siteFeed.follow(tenant),
       publisher: this.#publisher(),
       timing: timingOf(config),
       newId: seams.newId ?? randomUUID,

@@ -8,6 +8,7 @@ import {
   provisionedPolicySchema,
   provisionedTimeZoneSchema,
 } from './departures/contract.js';
+import { provisionedHomeAssistant } from './home-assistant/contract.js';
 import { provisionedOperatorSchema } from './operator-limit/contract.js';
 import { provisionedPeakShavingSchema } from './peak-shaving/contract.js';
 import { provisionedSiteMeterSchema } from './site-meter/contract.js';
@@ -22,6 +23,7 @@ const LIMIT_RULE_FIELDS = {
 export const LOCATION_FIELDS = {
   operator: provisionedOperatorSchema.optional(),
   siteMeter: provisionedSiteMeterSchema.optional(),
+  ...provisionedHomeAssistant,
   policy: provisionedPolicySchema,
   timeZone: provisionedTimeZoneSchema.optional(),
   departures: provisionedDeparturesSchema.optional(),
@@ -48,7 +50,11 @@ export function withLimitRules<L extends LimitRules>({ peakShaving, ...location 
 }
 
 /** Fields of a location that have an MQTT login, each with the field of its id. */
-export const SITE_LOGIN_IDS = { operator: 'operatorUuid', siteMeter: 'meterUuid' } as const;
+export const SITE_LOGIN_IDS = {
+  operator: 'operatorUuid',
+  siteMeter: 'meterUuid',
+  reader: 'readerUuid',
+} as const;
 export type SiteLoginField = keyof typeof SITE_LOGIN_IDS;
 
 interface SiteLogin {
@@ -60,11 +66,13 @@ interface SiteLogin {
 type WithLogins = { readonly [Field in SiteLoginField]?: z.output<(typeof LOCATION_FIELDS)[Field]> };
 
 /** The logins of a location, but for those of its chargers. */
-export function siteLoginsOf({ operator, siteMeter }: WithLogins): readonly SiteLogin[] {
+export function siteLoginsOf({ operator, siteMeter, reader }: WithLogins): readonly SiteLogin[] {
   const logins: SiteLogin[] = [];
   if (operator !== undefined)
     logins.push({ field: 'operator', id: operator.operatorUuid, mqttPassword: operator.mqttPassword });
   if (siteMeter !== undefined)
     logins.push({ field: 'siteMeter', id: siteMeter.meterUuid, mqttPassword: siteMeter.mqttPassword });
+  if (reader !== undefined)
+    logins.push({ field: 'reader', id: reader.readerUuid, mqttPassword: reader.mqttPassword });
   return logins;
 }

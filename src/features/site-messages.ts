@@ -2,8 +2,9 @@
 import type { z } from 'zod';
 import type { Core } from '../actors/core.js';
 import type { LocationEntity } from '../actors/directory.js';
-import type { SiteTraffic } from '../wire/asyncapi.js';
+import type { ReaderTraffic, SiteTraffic } from '../wire/asyncapi.js';
 import type { SiteKind } from '../wire/topics.js';
+import { READER_TRAFFIC } from './home-assistant/contract.js';
 import { operatorTraffic } from './operator-limit/contract.js';
 import { receiveOperator } from './operator-limit/operator-limit.js';
 import { siteReadingTraffic } from './site-meter/contract.js';
@@ -28,3 +29,9 @@ const operator: SiteMessage<(typeof operatorTraffic)['schema']> = {
 };
 
 export const SITE_MESSAGES: Readonly<Record<SiteKind, SiteMessage>> = { siteMeter, operator };
+
+/** For the AsyncAPI document: those, and the messages to readers. */
+export const LOCATION_TRAFFIC: readonly (SiteTraffic | ReaderTraffic)[] = [
+  ...Object.values(SITE_MESSAGES),
+  ...READER_TRAFFIC,
+];

@@ -13,6 +13,7 @@ import type {
   ConnectorRecord,
   LocationRecord,
   OperatorRecord,
+  ReaderRecord,
   SiteMeterRecord,
   TenantRecord,
 } from './records.js';
@@ -41,6 +42,8 @@ export interface ProvisionedTenant extends TenantRecord {
     readonly operator: (OperatorRecord & WithLogin) | null;
     /** Left out without a site meter. */
     readonly siteMeter?: (SiteMeterRecord & WithLogin) | null;
+    /** Left out without a reader. */
+    readonly reader?: (ReaderRecord & WithLogin) | null;
     /** Left out without rules. */
     readonly limitRules?: LimitRules;
     /** Left out for equal shares. */
@@ -85,7 +88,7 @@ export type ProvisionedLocation = ProvisionedTenant['locations'][number];
 
 export interface ProvisioningAction {
   readonly action: 'created' | 'updated' | 'removed' | 'unchanged';
-  /** `tenant`, `location`, `operator`, `siteMeter`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
+  /** `tenant`, `location`, `operator`, `siteMeter`, `reader`, `charger`, `connector`, `api-key`, `client` or `gateway`. */
   readonly kind: string;
   readonly id: string;
 }

@@ -48,7 +48,7 @@ export interface CredentialUse {
 /** The credential of the request, with the rights that it may pass on. */
 export type Grantor = Pick<CredentialRecord, 'kind' | 'id' | 'tenantUuid' | 'scopes' | 'expiresAtMs'>;
 
-/** A login of a charger, of a gateway for several, of a grid operator, or of a site meter. */
+/** A login of a charger, of a gateway for several, of a grid operator, of a site meter, or of a reader. */
 export interface MqttLoginRecord {
   readonly tenantUuid: TenantUuid;
   /** The part after `/` of the username, and the required client id. */
@@ -63,6 +63,8 @@ export interface MqttLoginRecord {
   readonly operatorOf?: LocationId | undefined;
   /** The location of a site meter's login; left out for others. */
   readonly siteMeterOf?: LocationId | undefined;
+  /** The location of a reader's login, which publishes nothing; left out for others. */
+  readonly readerOf?: LocationId | undefined;
 }
 
 /** Credentials and logins of all tenants: small, held in memory, replaced whole when they change. */

@@ -62,6 +62,11 @@ export interface OperatorRecord extends OperatorRule {
   readonly operatorUuid: string;
 }
 
+/** A login that receives the state of a location over MQTT, and publishes nothing. */
+export interface ReaderRecord {
+  readonly readerUuid: string;
+}
+
 /** The meter that measures the building of a location. */
 export interface SiteMeterRecord extends SiteMeterRule {
   readonly meterUuid: string;
@@ -90,6 +95,8 @@ export interface LocationRecord {
   readonly connection: Connection | null;
   /** The fuses behind the connection. */
   readonly feeders: readonly Feeder[];
+  /** Home Assistant finds it over MQTT. `false`: it did once, so retained messages may be left. Left out: it never did. */
+  readonly homeAssistant?: boolean | undefined;
   readonly connectors: readonly ConnectorRecord[];
 }
 

@@ -31,8 +31,16 @@ export interface MessageBus {
     onMessage: (topic: string, payload: Buffer, memo?: TopicMemo) => void,
     onBack?: () => void,
   ): Promise<{ readonly url: string }>;
-  /** Passes a message to the broker. A broker sends QoS 1 again until it is acknowledged or the session ends. */
+  /**
+   * Passes a message to the broker. A broker sends QoS 1 again until it is acknowledged or the session ends. It keeps a
+   * retained message for later subscribers, until an empty one.
+   */
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
+  /**
+   * Of a bus that keeps no retained messages: calls `listener` for each new login of a reader, with the begin of the
+   * topics of its states.
+   */
+  onReader?(listener: (prefix: string) => void): void;
   isHealthy(): boolean;
   stop(): Promise<void>;
 }
@@ -46,9 +54,11 @@ export interface MqttLogin {
   readonly username: string;
   /**
    * `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its
-   * chargers, or the one topic of a grid operator or meter.
+   * chargers, or the one topic of a grid operator or meter. None for a reader.
    */
   readonly prefixes: readonly string[];
+  /** For a reader: the begins of the topics that it may receive. */
+  readonly reads: readonly string[];
 }
 
 /** The logins of chargers and gateways. */
@@ -165,6 +175,10 @@ export interface LimitPublisher {
 
 /** The connection to the chargers in both directions, over any transport. */
 export interface ChargerGateway extends LimitPublisher {
+  /** Sends a message to readers of its location, and keeps it for later ones, until an empty one. */
+  retain?(topic: string, payload: string): void;
+  /** As in `MessageBus`. */
+  onReader?(listener: (prefix: string) => void): void;
   /** As in `MessageBus`. */
   listenTo?(tenants: readonly TenantUuid[]): void;
   /**

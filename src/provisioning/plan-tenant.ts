@@ -197,7 +197,7 @@ class SecretPlan {
 }
 
 function ownerOf(kind: IssuedSecret['kind'], id: string): string {
-  // Chargers, gateways, operators and meters share one name space of logins: a stored login does not show its kind.
+  // Chargers, gateways, operators, meters and readers share one name space of logins: a stored login does not show its kind.
   return `${kind === 'client' ? 'client' : 'login'}/${id}`;
 }
 
@@ -265,16 +265,24 @@ export function planTenant(
     mqttSecretHash: plan.login('siteMeter', siteMeter.meterUuid),
   });
 
+  const planReader = ({ readerUuid }: NonNullable<LocationEntry['reader']>) => ({
+    readerUuid,
+    mqttSecretHash: plan.login('reader', readerUuid),
+  });
+
   const planLocations = () =>
-    locations.map(({ gridLimitKw, operator, siteMeter, connection, feeders, chargers, ...location }) => ({
-      ...location,
-      gridLimitKw: gridLimitKw ?? null,
-      operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
-      siteMeter: siteMeter === undefined ? null : planSiteMeter(siteMeter),
-      connection: connection ?? null,
-      feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
-      chargers: planChargers(chargers),
-    }));
+    locations.map(
+      ({ gridLimitKw, operator, siteMeter, reader, connection, feeders, chargers, ...location }) => ({
+        ...location,
+        gridLimitKw: gridLimitKw ?? null,
+        operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
+        siteMeter: siteMeter === undefined ? null : planSiteMeter(siteMeter),
+        reader: reader === undefined ? null : planReader(reader),
+        connection: connection ?? null,
+        feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
+        chargers: planChargers(chargers),
+      }),
+    );
 
   const tenant: ProvisionedTenant = {
     tenantUuid,

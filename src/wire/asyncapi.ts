@@ -13,7 +13,16 @@ import {
   stateSchema,
   syncSchema,
 } from './mqtt.js';
-import { buildTopic, directionOf, type SiteKind, siteTopicOf, type Topic, type TopicKind } from './topics.js';
+import {
+  buildTopic,
+  directionOf,
+  type ReadTopic,
+  readTopicOf,
+  type SiteKind,
+  siteTopicOf,
+  type Topic,
+  type TopicKind,
+} from './topics.js';
 
 // The five messages between chargers and the service, for charger makers: transport of each, with examples.
 interface ChargerTraffic<Message = unknown> {
@@ -344,7 +353,7 @@ export interface SiteTraffic<S extends z.ZodType = z.ZodType> {
   readonly kind: SiteKind;
   readonly title: string;
   readonly summary: string;
-  /** The permitted sender and its login. */
+  /** The permitted login. */
   readonly sender: string;
   readonly schema: S;
   readonly qos: 0 | 1;
@@ -356,7 +365,14 @@ export interface SiteTraffic<S extends z.ZodType = z.ZodType> {
   }[];
 }
 
-type Traffic = ChargerTraffic | SiteTraffic;
+/** One kind of message about a location, to its readers. A feature describes it. */
+export interface ReaderTraffic<S extends z.ZodType = z.ZodType>
+  extends Omit<SiteTraffic<S>, 'kind' | 'retain'> {
+  readonly kind: ReadTopic['kind'];
+  readonly retain: true;
+}
+
+type Traffic = ChargerTraffic | SiteTraffic | ReaderTraffic;
 
 /** Plain JSON. */
 export type AsyncApiDocument = Readonly<Record<string, unknown>>;
@@ -371,6 +387,7 @@ const ADDRESS = {
   controllerUuid: '{controllerUuid}' as ControllerUuid,
 };
 const CONNECTOR_ID = '{connectorId}' as ConnectorId;
+const CONNECTOR = { ...ADDRESS, connectorId: CONNECTOR_ID };
 
 const LEVEL = 'Percent-encoded in the topic outside A-Za-z0-9_-: "." is %2E, ":" is %3A.';
 const PARAMETERS: Readonly<Record<string, { readonly description: string; readonly examples: string[] }>> = {
@@ -390,10 +407,23 @@ const CHARGER_SECURITY = byPassword(
 );
 
 function addressOf(kind: TopicKind): string {
-  if (kind === 'siteMeter' || kind === 'operator') return siteTopicOf({ ...ADDRESS, kind });
-  return kind === 'state' || kind === 'sync'
-    ? buildTopic({ ...ADDRESS, kind })
-    : buildTopic({ ...ADDRESS, kind, connectorId: CONNECTOR_ID });
+  switch (kind) {
+    case 'siteMeter':
+    case 'operator':
+      return siteTopicOf({ ...ADDRESS, kind });
+    case 'state':
+    case 'sync':
+      return buildTopic({ ...ADDRESS, kind });
+    case 'meter':
+    case 'ack':
+    case 'limit':
+      return buildTopic({ ...CONNECTOR, kind });
+    case 'connectorState':
+    case 'connectorDiscovery':
+      return readTopicOf(ADDRESS, { ...CONNECTOR, kind });
+    default:
+      return readTopicOf(ADDRESS, { kind });
+  }
 }
 
 function capitalized(kind: TopicKind): string {
@@ -401,7 +431,10 @@ function capitalized(kind: TopicKind): string {
 }
 
 /** The login for messages of the kind: a name of `securitySchemes`. */
-const senderOf = (kind: TopicKind) => (kind === 'siteMeter' || kind === 'operator' ? kind : 'charger');
+function loginFor(kind: TopicKind): string {
+  if (kind === 'siteMeter' || kind === 'operator') return kind;
+  return directionOf(kind) === 'toReader' ? 'reader' : 'charger';
+}
 
 const operationNameOf = (kind: TopicKind) =>
   `${directionOf(kind) === 'toService' ? 'send' : 'receive'}${capitalized(kind)}`;
@@ -446,7 +479,7 @@ function operationOf({ kind, title, summary, qos, retain }: Traffic) {
     title,
     summary,
     messages: [{ $ref: `#/channels/${kind}/messages/${kind}` }],
-    security: [{ $ref: `#/components/securitySchemes/${senderOf(kind)}` }],
+    security: [{ $ref: `#/components/securitySchemes/${loginFor(kind)}` }],
     bindings: { mqtt: { qos, retain, bindingVersion: BINDING_VERSION } },
     ...(kind === 'limit' && {
       reply: { channel: { $ref: '#/channels/ack' }, messages: [{ $ref: '#/channels/ack/messages/ack' }] },
@@ -483,18 +516,18 @@ function serverOf(lastWill: object, logins: readonly string[]) {
 }
 
 /**
- * @param siteTraffic messages about a whole location
+ * @param ofLocations messages about locations, beside those of their chargers
  * @param version of the software; the interface is version 1
  */
 export function createAsyncApiDocument(
-  siteTraffic: readonly SiteTraffic[],
+  ofLocations: readonly (SiteTraffic | ReaderTraffic)[],
   version: string,
 ): AsyncApiDocument {
   const lastWill = { topic: addressOf('state'), qos: 1, retain: true, message: '{"v":1,"online":false}' };
-  const all: readonly Traffic[] = [...CHARGER_TRAFFIC, ...siteTraffic];
+  const all: readonly Traffic[] = [...CHARGER_TRAFFIC, ...ofLocations];
   const securitySchemes = {
     charger: CHARGER_SECURITY,
-    ...Object.fromEntries(siteTraffic.map(({ kind, sender }) => [kind, byPassword(sender)])),
+    ...Object.fromEntries(ofLocations.map(({ kind, sender }) => [loginFor(kind), byPassword(sender)])),
   };
   const each = <T>(build: (traffic: Traffic) => T, name: (kind: TopicKind) => string = String) =>
     Object.fromEntries(all.map((traffic) => [name(traffic.kind), build(traffic)]));
@@ -505,7 +538,7 @@ export function createAsyncApiDocument(
       title: 'Headroom over MQTT',
       version,
       description:
-        "Messages over MQTT 3.1.1, JSON in UTF-8, as chargers, the meter of a location and the grid operator send and receive them. A charger subscribes to its exact topics before it sends state; a last will is a charger's alone.",
+        "Messages over MQTT 3.1.1, JSON in UTF-8, as chargers, the meter of a location, the grid operator and readers send and receive them. A charger subscribes to its exact topics before it sends state; a last will is a charger's alone.",
     },
     defaultContentType: 'application/json',
     servers: { broker: serverOf(lastWill, Object.keys(securitySchemes)) },

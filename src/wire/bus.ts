@@ -20,6 +20,8 @@ export const loginSchema = z.object({
   /** Number of the login at this front, in order. */
   login: z.number().int().min(1),
   username: z.string().min(1).max(1_000),
+  /** Of a reader: the begin of the states that it has not received yet. */
+  reads: z.string().min(1).max(1_000).optional(),
 });
 export type LoginMessage = z.output<typeof loginSchema>;
 

@@ -3,6 +3,7 @@ import {
   asId,
   type ChargerAddress,
   type ConnectorId,
+  type ConnectorRef,
   type ControllerUuid,
   type LocationId,
   type TenantUuid,
@@ -30,8 +31,13 @@ export interface SiteTopic {
 /** `operator` comes from the grid operator, `siteMeter` from the meter of the location. */
 export type SiteKind = 'operator' | 'siteMeter';
 
-export type TopicKind = (Topic | SiteTopic)['kind'];
-export type Direction = 'toService' | 'toCharger';
+/** A retained topic of a location, for its readers. */
+export type ReadTopic =
+  | { readonly kind: 'availability' | 'locationState' | 'locationDiscovery' }
+  | ({ readonly kind: 'connectorState' | 'connectorDiscovery' } & ConnectorRef);
+
+export type TopicKind = (Topic | SiteTopic | ReadTopic)['kind'];
+export type Direction = 'toService' | 'toCharger' | 'toReader';
 
 /** All messages to the service, of all tenants: the subscriptions at an external broker. */
 export const TO_THE_SERVICE: readonly string[] = [
@@ -129,6 +135,75 @@ export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKin
   return match === null ? undefined : ((match[1] ?? match[3]) as TopicKind);
 }
 
+/** `availability` and the states of a location are below `site/live`, apart from all topics of chargers. */
+const LIVE = `${SITE}/live`;
+const LIVE_LEVELS = 6;
+/** Home Assistant's own default, with its levels for a device. */
+export const DISCOVERY = 'homeassistant';
+const DISCOVERY_LEVELS = 3;
+
+type LocationAddress = Pick<SiteTopic, 'tenantUuid' | 'locationId'>;
+
+/** Of Home Assistant's ids, which hold `A-Za-z0-9_-` alone: escaped parts, so that no two join to the same id. */
+function discoveryId(...parts: readonly string[]): string {
+  const escaped = parts.map((part) =>
+    part.replace(/[_.:]/g, (sign) => `_${sign.charCodeAt(0).toString(16).toUpperCase()}`),
+  );
+  return escaped.join('__');
+}
+
+/** The common begin of all discovery ids of a location. */
+export function discoveryNodeOf({ tenantUuid, locationId }: LocationAddress): string {
+  return discoveryId('headroom', tenantUuid, locationId);
+}
+
+/** Unique among the discovery ids of a location. */
+export function discoveryObjectOf({ controllerUuid, connectorId }: ConnectorRef): string {
+  return discoveryId(controllerUuid, connectorId);
+}
+
+/** The two begins of all topics that a reader of the location may receive, without a slash at the end. */
+export function readPrefixesOf(location: LocationAddress): readonly [live: string, discovery: string] {
+  const { tenantUuid, locationId } = location;
+  return [
+    `${ROOT}/${encodeLevel(tenantUuid)}/${encodeLevel(locationId)}/${LIVE}`,
+    `${DISCOVERY}/device/${discoveryNodeOf(location)}`,
+  ];
+}
+
+export function readTopicOf(location: LocationAddress, topic: ReadTopic): string {
+  const [live, discovery] = readPrefixesOf(location);
+  switch (topic.kind) {
+    case 'availability':
+      return `${live}/availability`;
+    case 'locationState':
+      return `${live}/location`;
+    case 'connectorState':
+      return `${live}/c/${encodeLevel(topic.controllerUuid)}/${encodeLevel(topic.connectorId)}`;
+    case 'locationDiscovery':
+      return `${discovery}/location/config`;
+    case 'connectorDiscovery':
+      return `${discovery}/${discoveryObjectOf(topic)}/config`;
+  }
+}
+
+/** The element of `readPrefixesOf` under which `text` is; undefined for a topic of chargers or of a whole location. */
+export function readPrefixIn(text: string): string | undefined {
+  const levels = text.split('/');
+  if (levels[0] === DISCOVERY) return levels.slice(0, DISCOVERY_LEVELS).join('/');
+  const isLive = levels.length > LIVE_LEVELS && levels.slice(LIVE_LEVELS - 2, LIVE_LEVELS).join('/') === LIVE;
+  return isLive ? levels.slice(0, LIVE_LEVELS).join('/') : undefined;
+}
+
+const READ_KINDS: ReadonlySet<TopicKind> = new Set<ReadTopic['kind']>([
+  'availability',
+  'locationState',
+  'connectorState',
+  'locationDiscovery',
+  'connectorDiscovery',
+]);
+
 export function directionOf(kind: TopicKind): Direction {
+  if (READ_KINDS.has(kind)) return 'toReader';
   return kind === 'limit' || kind === 'sync' ? 'toCharger' : 'toService';
 }

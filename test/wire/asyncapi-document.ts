@@ -32,13 +32,11 @@ export type AsyncApi = z.output<typeof asyncApiSchema>;
 /** The channel whose address, with its parameters filled in, is `topic`. */
 export function channelAt({ channels, components }: AsyncApi, topic: string): string | undefined {
   const found = Object.entries(channels).filter(([, { address, parameters }]) => {
-    const levels = address.split('/').map((level) => {
-      const name = /^\{(\w+)\}$/.exec(level)?.[1];
-      if (name === undefined) return level.replaceAll('.', '\\.');
+    const pattern = address.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, (_, name: string) => {
       if (!(name in parameters) || !(name in components.parameters)) throw new Error(`no parameter ${name}`);
       return '[A-Za-z0-9_%-]+';
     });
-    return new RegExp(`^${levels.join('/')}$`).test(topic);
+    return new RegExp(`^${pattern}$`).test(topic);
   });
   if (found.length > 1) throw new Error(`${topic} is several channels`);
   return found[0]?.[0];

@@ -3,15 +3,16 @@ import specs from '@asyncapi/specs';
 import { Ajv, type SchemaObject } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
-import { SITE_MESSAGES } from '../../src/features/site-messages.js';
+import { READER_TRAFFIC } from '../../src/features/home-assistant/contract.js';
+import { LOCATION_TRAFFIC, SITE_MESSAGES } from '../../src/features/site-messages.js';
 import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/wire/asyncapi.js';
-import { buildTopic, directionOf, siteTopicOf } from '../../src/wire/topics.js';
+import { buildTopic, directionOf, readTopicOf, siteTopicOf } from '../../src/wire/topics.js';
 import { createRig, type Rig } from '../inbound/http/http-rig.js';
 import { ADDRESS } from '../sim/charger-rig.js';
 import { asyncApiSchema, channelAt, unnamedFields, validatorsOf } from './asyncapi-document.js';
 
 const SITE_TRAFFIC = Object.values(SITE_MESSAGES);
-const text = JSON.stringify(createAsyncApiDocument(SITE_TRAFFIC, '1.2.3'));
+const text = JSON.stringify(createAsyncApiDocument(LOCATION_TRAFFIC, '1.2.3'));
 const document = asyncApiSchema.parse(JSON.parse(text));
 const validators = validatorsOf(document);
 
@@ -52,6 +53,13 @@ describe('the AsyncAPI document', () => {
     }
     for (const { kind } of SITE_TRAFFIC)
       expect(channelAt(document, siteTopicOf({ ...ADDRESS, kind }))).toBe(kind);
+    for (const { kind } of READER_TRAFFIC) {
+      const topic =
+        kind === 'connectorState' || kind === 'connectorDiscovery'
+          ? readTopicOf(ADDRESS, { ...ADDRESS, connectorId, kind })
+          : readTopicOf(ADDRESS, { kind });
+      expect(channelAt(document, topic)).toBe(kind);
+    }
     expect(siteTopicOf({ ...ADDRESS, kind: 'siteMeter' })).toMatch(/\/site\/meter$/);
     expect(channelAt(document, 'ems/v1/t/l/c/other')).toBeUndefined();
     expect(Object.keys(document.channels)).toEqual([
@@ -62,6 +70,7 @@ describe('the AsyncAPI document', () => {
       'sync',
       'siteMeter',
       'operator',
+      ...READER_TRAFFIC.map(({ kind }) => kind),
     ]);
   });
 
@@ -70,7 +79,7 @@ describe('the AsyncAPI document', () => {
       expect(name.toLowerCase()).toBe(`${action}${channel.$ref.replace('#/channels/', '')}`.toLowerCase());
       return [channel.$ref, action];
     });
-    const expected = [...CHARGER_TRAFFIC, ...SITE_TRAFFIC].map(({ kind }) => [
+    const expected = [...CHARGER_TRAFFIC, ...LOCATION_TRAFFIC].map(({ kind }) => [
       `#/channels/${kind}`,
       directionOf(kind) === 'toService' ? 'send' : 'receive',
     ]);
@@ -79,7 +88,7 @@ describe('the AsyncAPI document', () => {
   });
 
   it('has examples that its schemas and the service accept, and that leave no field out', () => {
-    for (const { kind, schema, examples } of [...CHARGER_TRAFFIC, ...SITE_TRAFFIC]) {
+    for (const { kind, schema, examples } of [...CHARGER_TRAFFIC, ...LOCATION_TRAFFIC]) {
       expect(document.components.messages[kind]?.examples).toEqual(examples);
       expect(examples.length).toBeGreaterThan(0);
       const shown = new Set<string>();
@@ -119,7 +128,7 @@ describe('/v1/asyncapi.json', () => {
     expect(answer.status).toBe(200);
     const served = await answer.text();
     expect(served).toBe(
-      JSON.stringify(createAsyncApiDocument(SITE_TRAFFIC, JSON.parse(served).info.version)),
+      JSON.stringify(createAsyncApiDocument(LOCATION_TRAFFIC, JSON.parse(served).info.version)),
     );
     const headersOf = ({ headers }: Response) =>
       [...headers].filter(([name]) => !['content-length', 'date', 'x-request-id'].includes(name));

@@ -64,7 +64,7 @@ export async function loadTenants(knex: Knex): Promise<TenantRecord[]> {
   }));
 }
 
-/** Logins of chargers, gateways, grid operators and site meters with a password, of one tenant or of all. */
+/** Logins of chargers, gateways, grid operators, site meters and readers with a password, of one tenant or of all. */
 export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promise<MqttLoginRecord[]> {
   const chargers: LoginRow[] = await knex('chargers')
     .where(ofTenant(tenantUuid))
@@ -88,10 +88,12 @@ export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promi
     .orderBy(['g.tenant_uuid', 'g.gateway_id', 'm.controller_uuid']);
   const operators = await loadSiteLogins(knex, tenantUuid, 'operators', 'operator_uuid');
   const siteMeters = await loadSiteLogins(knex, tenantUuid, 'site_meters', 'meter_uuid');
+  const readers = await loadSiteLogins(knex, tenantUuid, 'readers', 'reader_uuid');
   return [
     ...loginsOf([...chargers, ...gateways]),
     ...operators.map((row) => ({ ...siteLoginOf(row), operatorOf: row.location_id ?? undefined })),
     ...siteMeters.map((row) => ({ ...siteLoginOf(row), siteMeterOf: row.location_id ?? undefined })),
+    ...readers.map((row) => ({ ...siteLoginOf(row), readerOf: row.location_id ?? undefined })),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { TenantCredentials } from '../../features/credentials/credentials.js';
 import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
 import { ENDPOINTS } from '../../features/endpoints.js';
-import { SITE_MESSAGES } from '../../features/site-messages.js';
+import { LOCATION_TRAFFIC } from '../../features/site-messages.js';
 import { followEvents } from '../../features/stream-views.js';
 import { issueToken } from '../../features/tokens/tokens.js';
 import { GuessLimit } from '../../guess-limit.js';
@@ -193,7 +193,7 @@ function routesOf(config: HttpSettings, parts: AppParts): readonly Route[] {
     [
       'get',
       ASYNCAPI_PATH,
-      createDescriptionHandler(() => createAsyncApiDocument(Object.values(SITE_MESSAGES), parts.version)),
+      createDescriptionHandler(() => createAsyncApiDocument(LOCATION_TRAFFIC, parts.version)),
     ],
     ['get', METRICS_PATH, createMetricsHandler(metrics, config.metricsToken)],
     ['get', DASHBOARD_PATH, dashboard.page],

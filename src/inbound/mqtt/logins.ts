@@ -2,7 +2,7 @@
 import type { CredentialSet, MqttLoginRecord } from '../../ports/credentials.js';
 import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
 import { secretIdOf } from '../../secrets.js';
-import { siteTopicOf, topicPrefixOf } from '../../wire/topics.js';
+import { readPrefixesOf, siteTopicOf, topicPrefixOf } from '../../wire/topics.js';
 
 interface Entry {
   readonly secretHash: string;
@@ -40,14 +40,15 @@ function indexOf(set: CredentialSet, before: ReadonlyMap<string, Entry>): Readon
     const isSame =
       known !== undefined &&
       (known.secretHash === secretHash || secretIdOf(known.secretHash) === secretIdOf(secretHash)) &&
-      known.login.prefixes.join() === login.prefixes.join();
+      known.login.prefixes.join() === login.prefixes.join() &&
+      known.login.reads.join() === login.reads.join();
     entries.set(login.username, { secretHash, login: isSame ? known.login : login });
   }
   return entries;
 }
 
 function loginOf(record: MqttLoginRecord): MqttLogin {
-  const { tenantUuid, clientId, controllers, operatorOf, siteMeterOf } = record;
+  const { tenantUuid, clientId, controllers, operatorOf, siteMeterOf, readerOf } = record;
   const ofChargers = controllers.map((controller) => topicPrefixOf({ tenantUuid, ...controller }));
   const ofSite = [
     ...(operatorOf === undefined
@@ -62,5 +63,6 @@ function loginOf(record: MqttLoginRecord): MqttLogin {
     clientId,
     username: `${tenantUuid}/${clientId}`,
     prefixes: [...ofChargers, ...ofSite].sort(),
+    reads: readerOf === undefined ? [] : readPrefixesOf({ tenantUuid, locationId: readerOf }),
   };
 }

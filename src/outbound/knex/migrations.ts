@@ -452,6 +452,22 @@ const SESSION_TIMES = ['session_needs', 'charging_sessions'].flatMap((table) => 
   [table, 'limited text'] as const,
 ]);
 
+/** 1: Home Assistant finds the location. 0: it did once. NULL: never. */
+const HOME_ASSISTANT: AddedColumns = [['locations', 'home_assistant integer']];
+
+function readers({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table readers (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      reader_uuid ${text} not null,
+      mqtt_secret_hash ${text},
+      primary key (tenant_uuid, location_id),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+  ];
+}
+
 const ID_TAGS = ['session_needs', 'charging_sessions'].map((table) => [table, 'id_tag text'] as const);
 
 function webhooks({ text, end }: Dialect): readonly string[] {
@@ -723,6 +739,17 @@ const ALL: readonly NamedMigration[] = [
     name: '0039-connector-power',
     up: (knex) => runAll(knex, connectorPowerDays(dialectOf(knex))),
     down: (knex) => dropTables(knex, connectorPowerDays(dialectOf(knex))),
+  },
+  {
+    name: '0040-home-assistant',
+    async up(knex) {
+      await runAll(knex, added(HOME_ASSISTANT));
+      await runAll(knex, readers(dialectOf(knex)));
+    },
+    async down(knex) {
+      await dropTables(knex, readers(dialectOf(knex)));
+      await runAll(knex, dropped(HOME_ASSISTANT));
+    },
   },
   {
     name: '0041-profile-events',

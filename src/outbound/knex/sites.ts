@@ -12,6 +12,7 @@ import {
   type TenantUuid,
 } from '../../../machines/values/ids.js';
 import type { DcRating } from '../../../machines/values/units.js';
+import { provisionReaders } from '../../features/home-assistant/rows.js';
 import { loadOperators, provisionOperators } from '../../features/operator-limit/rows.js';
 import { type PermanentLimitChange, setPermanentLimits } from '../../features/profiles/rows.js';
 import { loadSiteMeters, provisionSiteMeters } from '../../features/site-meter/rows.js';
@@ -46,6 +47,7 @@ interface LocationRow extends RuleCells {
   /** JSON of `Departures`. */
   readonly departures: string | null;
   readonly time_zone: string | null;
+  readonly home_assistant: 0 | 1 | null;
 }
 
 interface ChargerRow {
@@ -92,6 +94,7 @@ const LOCATIONS = {
     policy: 'text',
     departures: 'text',
     time_zone: 'text',
+    home_assistant: 'integer',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -172,6 +175,7 @@ export async function loadLocations(
     timeZone: row.time_zone,
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
+    homeAssistant: row.home_assistant === null ? undefined : row.home_assistant === 1,
     connectors: atLocation.get(row.location_id) ?? [],
   }));
 }
@@ -254,9 +258,10 @@ export async function provisionSites(
   await setPermanentLimits(trx, plan.permanentLimits);
   const operators = await provisionOperators(trx, tenant);
   const siteMeters = await provisionSiteMeters(trx, tenant);
+  const readers = await provisionReaders(trx, tenant);
   const actions = tenant.locations.flatMap((location, i) => [
     ...ofLocations.slice(i, i + 1),
-    ...[operators, siteMeters].flatMap((ofParts) => ofParts.get(location.locationId) ?? []),
+    ...[operators, siteMeters, readers].flatMap((ofParts) => ofParts.get(location.locationId) ?? []),
     ...location.chargers.flatMap((charger) => planCharger(plan, stored, tenantUuid, location, charger)),
   ]);
   await putRows(trx, CHARGERS, plan.chargers);
@@ -315,6 +320,7 @@ function planLocation(
     policy: policyCellOf(location),
     departures: cellOf(location.departures ?? undefined),
     time_zone: location.timeZone ?? null,
+    home_assistant: homeAssistantCellOf(location, before),
   };
   const action = actionOf(before, row);
   if (action !== 'unchanged') plan.locations.push(row);
@@ -327,6 +333,15 @@ function planLocation(
 /** Equal shares have no cell, as before there were policies. */
 function policyCellOf({ policy = 'equal' }: ProvisionedLocation): PolicyName | null {
   return policy === 'equal' ? null : policy;
+}
+
+/** The cell remains after the end, so that the service clears the messages that it once retained. */
+function homeAssistantCellOf(
+  { homeAssistant }: ProvisionedLocation,
+  before: LocationRow | undefined,
+): LocationRow['home_assistant'] {
+  if (homeAssistant === true) return 1;
+  return before === undefined || before.home_assistant === null ? null : 0;
 }
 
 /** The JSON is the same each time, so that the same file changes nothing. */

@@ -73,12 +73,17 @@ function messageOf(
 }
 
 /** A PUBLISH in one piece, so that it leaves by one write. @param packetId 0 at QoS 0 */
-export function publishPacket(topic: string, payload: string | Buffer, packetId: number): Buffer {
+export function publishPacket(
+  topic: string,
+  payload: string | Buffer,
+  packetId: number,
+  isRetained = false,
+): Buffer {
   const topicBytes = Buffer.byteLength(topic);
   const idBytes = packetId === 0 ? 0 : ID_BYTES;
   const length = 2 + topicBytes + idBytes + Buffer.byteLength(payload);
   const packet = Buffer.allocUnsafe(1 + lengthBytesOf(length) + length);
-  packet[0] = packetId === 0 ? PUBLISH : PUBLISH | QOS_1;
+  packet[0] = PUBLISH | (packetId === 0 ? 0 : QOS_1) | (isRetained ? RETAIN : 0);
   let at = 1;
   for (let rest = length; at === 1 || rest > 0; rest = Math.floor(rest / MORE))
     packet[at++] = (rest % MORE) | (rest >= MORE ? MORE : 0);

@@ -227,9 +227,15 @@ export class EmbeddedBroker implements MessageBus {
     return { url: urlOf(server, this.#scheme) };
   }
 
-  publish(topic: string, payload: string | Buffer, { qos }: Parameters<MessageBus['publish']>[2]): void {
+  publish(
+    topic: string,
+    payload: string | Buffer,
+    { qos, retain }: Parameters<MessageBus['publish']>[2],
+  ): void {
     // While the broker stops, no charger is connected any more.
-    if (this.#listener.server.listening) this.#gatekeeper.send(topic, payload, qos);
+    if (!this.#listener.server.listening) return;
+    if (retain) this.#gatekeeper.retain(topic, payload.toString());
+    else this.#gatekeeper.send(topic, payload, qos);
   }
 
   isHealthy(): boolean {
@@ -297,6 +303,10 @@ function createChargerBroker(config: BrokerSettings, authorizer: MqttAuthorizer)
   );
   broker.on('clientError', (client, error) => authorizer.fail(client, error));
   broker.on('connectionError', (client, error) => authorizer.fail(client, error));
+  broker.on('subscribe', (subscriptions, client) => {
+    const topics = subscriptions.map(({ topic }) => topic);
+    authorizer.subscribed(topics, client);
+  });
   broker.on('unsubscribe', (topics, client) => authorizer.unsubscribe(topics, client));
   return broker;
 }

@@ -13,9 +13,11 @@ import { kindUnder } from '../../wire/topics.js';
 import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
 import { type PublishedMessage, pubackPacket, publishPacket } from './data-packets.js';
 import type { PacketFault } from './packet-guard.js';
+import { RetainedTopics } from './retained-topics.js';
 import {
   admit,
   createSession,
+  isBirth,
   isNamedByCertificate,
   NewestSessions,
   type RefusalReason,
@@ -205,6 +207,7 @@ export class MqttAuthorizer {
   readonly #newest: NewestSessions;
   /** Sessions that have subscribed to each topic: usually one. */
   readonly #readers = new Map<string, readonly Session[]>();
+  readonly #retained: RetainedTopics;
 
   constructor(options: {
     readonly settings: MqttAuthorizerSettings;
@@ -227,6 +230,11 @@ export class MqttAuthorizer {
     this.#signIn = new MqttSignIn({ ...options, authFailuresPerMin });
     this.#connectionLimits = new ConnectionLimits(options.settings);
     this.#logins.onReplaced(() => this.#endRevoked());
+    this.#retained = new RetainedTopics({
+      connectionClock: options.connectionClock,
+      drainTimeoutMs: DRAIN_TIMEOUT_MS,
+      isKept: options.siblings === undefined,
+    });
     this.#newest = new NewestSessions({
       siblings: options.siblings,
       end: (session, why) => this.#end(session, why),
@@ -297,6 +305,7 @@ export class MqttAuthorizer {
     session.cancelKeepalive();
     session.cancelDrain();
     for (const topic of session.subscriptions.keys()) this.#forget(topic, session);
+    this.#retained.leave(session);
     this.#metrics.mqttConnections.set(this.#sessions.size);
     this.#newest.leave(session);
   }
@@ -329,10 +338,23 @@ export class MqttAuthorizer {
       this.#refusals.judged(() => this.#send(session, topic, payload, qos));
   }
 
+  /** Sends a message to the readers of its location, and keeps it for later ones; an empty one is not kept. */
+  retain(topic: string, payload: string): void {
+    this.#refusals.judged(() => this.#retained.put(topic, payload));
+  }
+
+  /** The client has the answer to its subscriptions. */
+  subscribed(topics: readonly string[], client: Client): void {
+    const session = this.#sessionOf.get(client);
+    if (session === undefined || session.reads.length === 0) return;
+    this.#refusals.judged(() => this.#retained.deliver(session, topics));
+  }
+
   unsubscribe(topics: readonly string[], client: Client): void {
     const session = this.#sessionOf.get(client);
     if (session === undefined) return;
     for (const topic of topics) {
+      this.#retained.unsubscribe(session, topic);
       session.subscriptions.delete(topic);
       this.#forget(topic, session);
     }
@@ -369,6 +391,7 @@ export class MqttAuthorizer {
   #end(session: Session, reason: RefusalReason): void {
     this.refuse(session, reason);
     session.prefixes = new Set();
+    this.#retained.leave(session);
     session.published.clear();
     session.client?.close();
   }
@@ -437,6 +460,8 @@ export class MqttAuthorizer {
     const reason = refusalOfConnect(login, claim, session, this.#settings);
     if (reason !== undefined) return reason;
     admit(session, login, this.#settings);
+    // Before others receive the login: a node answers it with the messages for a reader.
+    this.#retained.enter(session);
     if (!(await this.#newest.enter(session))) {
       session.client?.conn.destroy();
       return 'bus';
@@ -449,7 +474,7 @@ export class MqttAuthorizer {
   #judgePublish(client: Client, packet: PublishPacket): Error | null {
     const session = this.#find(client);
     // A will was checked when its client connected.
-    if (packet === session.claim?.will) return null;
+    if (packet === session.claim?.will || (isBirth(session, packet.topic) && packet.qos !== 2)) return null;
     const reason = refusalOfPublish(session, packet);
     return reason === undefined ? null : this.refuse(session, reason);
   }
@@ -463,6 +488,10 @@ export class MqttAuthorizer {
       return false;
     }
     const { topic, qos } = subscription;
+    if (session.reads.length > 0) {
+      this.#retained.subscribe(session, topic);
+      return true;
+    }
     const readers = this.#readers.get(topic) ?? [];
     if (!readers.includes(session)) this.#readers.set(topic, [...readers, session]);
     session.subscriptions.set(topic, qos === 0 ? 0 : 1);
@@ -484,6 +513,8 @@ export class MqttAuthorizer {
     const session = this.#find(client);
     const { topic } = packet;
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    // Birth and last will of a reader reach nobody.
+    if (session.reads.length > 0) return;
     if (packet === session.claim?.will) this.#newest.sayWill(session, topic, payload);
     else this.#passOn(session, topic, payload);
   }

@@ -3,7 +3,7 @@ import type { Client, ConnectPacket } from 'aedes';
 import type { Cancel } from '../../ports/clock.js';
 import type { MqttLogin, SiblingEntry, Siblings, TopicMemo } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
-import { directionOf, kindUnder } from '../../wire/topics.js';
+import { DISCOVERY, directionOf, kindUnder } from '../../wire/topics.js';
 import type { Connection } from './connection-limits.js';
 
 /** Settings of the same names. Rates, bursts and subscriptions are those of one charger. */
@@ -52,6 +52,12 @@ interface Published {
 // A charger may name connectors that do not exist.
 const PUBLISHED_EACH = 32;
 
+/** Subscriptions of a reader. Those with a wildcard are matched level by level. */
+interface Filters {
+  readonly exact: Set<string>;
+  readonly wildcards: Map<string, readonly string[]>;
+}
+
 export interface Session extends Connection {
   /** Names in the client's certificate; undefined if none is required. */
   certificateNames: ReadonlySet<string> | undefined;
@@ -63,6 +69,14 @@ export interface Session extends Connection {
   readonly published: Map<string, Published>;
   /** Granted QoS of each topic. */
   readonly subscriptions: Map<string, 0 | 1>;
+  /** Begins of the topics that a reader may receive; none for others. */
+  reads: readonly string[];
+  readonly filters: Filters;
+  /** Filters of a reader whose retained messages it does not have yet. */
+  readonly asked: Set<string>;
+  /** Topics to send to a reader, `true` for a retained message. */
+  readonly due: Map<string, boolean>;
+  isDraining: boolean;
   /** Of the newest message to it. */
   packetId: number;
   /** Time of its newest packet, monotonic ms. */
@@ -91,6 +105,11 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
     prefixes: new Set(),
     published: new Map(),
     subscriptions: new Map(),
+    reads: [],
+    filters: { exact: new Set(), wildcards: new Map() },
+    asked: new Set(),
+    due: new Map(),
+    isDraining: false,
     packetId: 0,
     spokeAtMs: 0,
     cancelKeepalive() {},
@@ -106,6 +125,7 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
 export function admit(session: Session, login: MqttLogin, limits: SessionLimits): void {
   session.login = login;
   session.prefixes = new Set(login.prefixes);
+  session.reads = login.reads;
   Object.assign(session, bucketsOf(limits, Math.max(1, session.prefixes.size)));
 }
 
@@ -139,9 +159,17 @@ export function refusalOfConnect(
   if (claim.clientId !== login.clientId) return 'client-id';
   if (claim.keepaliveS === 0 || claim.keepaliveS > limits.mqttKeepaliveMaxS) return 'keepalive';
   const { will } = claim;
-  if (will === undefined) return undefined;
+  if (will === undefined || isBirth(login, will.topic)) return undefined;
   const isOwnState = kindUnder(new Set(login.prefixes), will.topic) === 'state';
   return isOwnState && will.qos !== 2 ? undefined : 'will';
+}
+
+/**
+ * Home Assistant announces its begin and its end by default, and a refusal would cut it: the broker drops these messages
+ * of a reader.
+ */
+export function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boolean {
+  return reads.length > 0 && topic === `${DISCOVERY}/status`;
 }
 
 /** undefined if the session may publish this. */
@@ -169,12 +197,33 @@ export function refusalOfSubscribe(
   subscription: { readonly topic: string; readonly qos: number },
   limits: SessionLimits,
 ): RefusalReason | undefined {
+  if (session.reads.length > 0)
+    return subscription.qos === 2 ? 'qos' : refusalOfFilter(session, subscription.topic);
   const kind = kindUnder(session.prefixes, subscription.topic);
   if (kind === undefined || directionOf(kind) !== 'toCharger') return 'topic';
   if (subscription.qos === 2) return 'qos';
   const { subscriptions, prefixes } = session;
   const isFull = subscriptions.size >= limits.mqttSubscriptions * prefixes.size;
   return isFull && !subscriptions.has(subscription.topic) ? 'subscriptions' : undefined;
+}
+
+/** Home Assistant subscribes to each topic of a state, and to each kind of its entities by wildcards. */
+const FILTERS = 1_000;
+const WILDCARDS = 128;
+/** Identifiers are bounded: no topic of a location is longer. */
+const LONGEST_FILTER = 2_000;
+
+/** A reader subscribes below its own topics, and to discovery, of which it receives its own location's alone. */
+function refusalOfFilter({ reads, filters }: Session, topic: string): RefusalReason | undefined {
+  const { exact, wildcards } = filters;
+  const isOwn = reads.some((prefix) => topic.startsWith(`${prefix}/`));
+  if (topic.length > LONGEST_FILTER || !(isOwn || topic.startsWith(`${DISCOVERY}/`))) return 'topic';
+  const isFull = exact.size + wildcards.size >= FILTERS || (isWildcard(topic) && wildcards.size >= WILDCARDS);
+  return isFull && !exact.has(topic) && !wildcards.has(topic) ? 'subscriptions' : undefined;
+}
+
+export function isWildcard(filter: string): boolean {
+  return filter.includes('+') || filter.includes('#');
 }
 
 // Tracks the newest connection of each client, at this broker or at

@@ -2,7 +2,7 @@
 // chargers. Fronts announce logins to each other.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../ports/log.js';
-import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
+import type { MessageBus, MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import {
   downFilterOf,
@@ -16,10 +16,16 @@ import {
   type WillMessage,
   willSubjectOf,
 } from '../../wire/bus.js';
+import { readPrefixIn } from '../../wire/topics.js';
 import { LoginOrder } from './login-order.js';
 import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 
-type OnMessage = (topic: string, payload: Buffer) => void;
+type How = Parameters<MessageBus['publish']>[2];
+type OnMessage = (topic: string, payload: Buffer, how: How) => void;
+
+/** Limits and sync requests. */
+const TO_CHARGERS: How = { qos: 1, retain: false };
+const TO_READERS: How = { qos: 0, retain: true };
 
 /** A prefix of chargers at this front, with the number of connections for it. */
 interface Heard {
@@ -82,11 +88,12 @@ export class FrontBus implements Siblings {
     return this.#link.stop();
   }
 
-  enter({ tenantUuid, username, prefixes }: MqttLogin): SiblingEntry | undefined {
-    const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username };
+  enter({ tenantUuid, username, prefixes, reads }: MqttLogin): SiblingEntry | undefined {
+    const [live] = reads;
+    const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username, reads: live };
     if (!this.#link.publish(loginSubjectOf(tenantUuid), JSON.stringify(message))) return undefined;
     this.#told.set(username, message.login);
-    const leave = prefixes.map((prefix) => this.#receive(prefix));
+    const leave = [...prefixes, ...reads].map((prefix) => this.#receive(prefix));
     return {
       leave() {
         for (const each of leave) each();
@@ -125,8 +132,9 @@ export class FrontBus implements Siblings {
   }
 
   #subscribe(prefix: string): () => void {
+    const how = readPrefixIn(`${prefix}/`) === prefix ? TO_READERS : TO_CHARGERS;
     return this.#link.subscribe(downFilterOf(prefix), (subject, payload) =>
-      this.#onMessage(topicOfSubject(subject), payload),
+      this.#onMessage(topicOfSubject(subject), payload, how),
     );
   }
 

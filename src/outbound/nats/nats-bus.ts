@@ -23,6 +23,7 @@ import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 export class NatsBus implements MessageBus {
   readonly #link: BusLink;
   #onMessage: (topic: string, payload: Buffer) => void = () => {};
+  #onReader: (prefix: string) => void = () => {};
   /** undefined: all. */
   #shards: Set<Shard> | undefined;
   readonly #log: Log;
@@ -70,6 +71,10 @@ export class NatsBus implements MessageBus {
     this.#link.publish(downSubjectOf(topic), payload);
   }
 
+  onReader(listener: (prefix: string) => void): void {
+    this.#onReader = listener;
+  }
+
   isHealthy(): boolean {
     return this.#link.isConnected;
   }
@@ -85,8 +90,10 @@ export class NatsBus implements MessageBus {
     );
     this.#link.subscribe(loginFilterOf(shard), (_, payload) =>
       this.#orWarn(() => {
-        const { username, ...login } = parseBusMessage(loginSchema, payload);
-        if (this.#order.isNew(login)) this.#newestLogins.set(username, login);
+        const { username, reads, ...login } = parseBusMessage(loginSchema, payload);
+        if (!this.#order.isNew(login)) return;
+        this.#newestLogins.set(username, login);
+        if (reads !== undefined) this.#onReader(reads);
       }),
     );
     this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#receiveWill(payload)));

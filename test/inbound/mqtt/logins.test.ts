@@ -1,5 +1,6 @@
 // Logins over MQTT: names, passwords, and the topics of a login.
 import { describe, expect, it } from 'vitest';
+import type { LocationId } from '../../../machines/values/ids.js';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
 import { hashPassword, secretIdOf } from '../../../src/secrets.js';
 import { CREDENTIALS, credentialsOf, HARBOUR, loginOf, STRANGER } from '../../outbound/mqtt/broker-rig.js';
@@ -15,7 +16,17 @@ describe('MQTT logins', () => {
         clientId: 'q1-a',
         username: NAME,
         prefixes: [`ems/v1/${HARBOUR}/quay-1/q1-a`],
+        reads: [],
       },
+    });
+  });
+
+  it('of a reader publish nothing, and receive the state and the discovery of one location', () => {
+    const readerOf = 'quay-1' as LocationId;
+    const found = createMqttLogins(credentialsOf({ ...loginOf(HARBOUR, 'screen', []), readerOf }));
+    expect(found.find(`${HARBOUR}/screen`)?.login).toMatchObject({
+      prefixes: [],
+      reads: [`ems/v1/${HARBOUR}/quay-1/site/live`, `homeassistant/device/headroom__${HARBOUR}__quay-1`],
     });
   });
 

@@ -268,6 +268,31 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await provision(HARBOUR_TENANT)).toEqual(['removed siteMeter main']);
     });
 
+    it('stores the reader of a location, and remembers an opt-in to Home Assistant after its end', async () => {
+      const [first, ...rest] = HARBOUR_TENANT.locations;
+      if (first === undefined) throw new Error('the harbour has locations');
+      const isOn = async () => {
+        const { locations } = await store.loadTenant(HARBOUR);
+        return locations.find(({ locationId }) => locationId === first.locationId)?.homeAssistant;
+      };
+      expect(await isOn()).toBeUndefined();
+      const reader = { readerUuid: 'screen', mqttSecretHash: 'r1' };
+      const read = { ...first, homeAssistant: true, reader };
+      expect(await provision({ ...HARBOUR_TENANT, locations: [read, ...rest] })).toContain(
+        'created reader screen',
+      );
+      expect(await provision({ ...HARBOUR_TENANT, locations: [read, ...rest] })).toEqual([]);
+      expect(await isOn()).toBe(true);
+      const logins = await administration.mqttLogins(HARBOUR);
+      expect(logins.find(({ clientId }) => clientId === 'screen')).toMatchObject({
+        secretHash: 'r1',
+        controllers: [],
+        readerOf: first.locationId,
+      });
+      expect(await provision(HARBOUR_TENANT)).toContain('removed reader screen');
+      expect(await isOn()).toBe(false);
+    });
+
     it('stores the DC values and pause rules of connectors, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };
