@@ -8,7 +8,7 @@ import type { Cluster } from '../../../src/features/clusters/contract.js';
 import { createClusterRequestSchema } from '../../../src/features/clusters/contract.js';
 import type { LocationLive } from '../../../src/features/live-contract.js';
 import type { OperatorLimitView } from '../../../src/features/operator-limit/contract.js';
-import { powerQuerySchema } from '../../../src/features/power-history/contract.js';
+import { connectorPowerQuerySchema, powerQuerySchema } from '../../../src/features/power-history/contract.js';
 import type { ProfileRequest } from '../../../src/features/profiles/contract.js';
 import {
   permanentLimitRequestSchema,
@@ -342,6 +342,12 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
       knownConnector(controllerUuid, connectorId);
       const about = { controllerUuid, connectorId, locationId: LOCATION };
       return { ...about, ...span, submissions: [], nextCursor: null };
+    },
+    async getConnectorPower({ query, path: { controllerUuid = '', connectorId = '' } }) {
+      knownConnector(controllerUuid, connectorId);
+      const about = { controllerUuid, connectorId, locationId: LOCATION };
+      const { step } = connectorPowerQuerySchema.parse(query);
+      return { ...about, ...span, stepSeconds: step, points: [], nextCursor: null };
     },
     async getOrganizationHistory({ tenantUuid }) {
       return { tenantUuid, ...span, submissions: [], nextCursor: null, note: 'recorded' };

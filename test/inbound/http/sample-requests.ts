@@ -109,6 +109,7 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['W', 'GET', '/v1/mail-subscriptions/mails-1/deliveries', 'credentials:write'],
   ['X', 'POST', '/v1/mail-subscriptions/mails-1/replay', 'credentials:write', {}],
   ['Y', 'DELETE', '/v1/mail-subscriptions/mails-1', 'credentials:write'],
+  ['Z', 'GET', '/v1/chargers/q1-a/connectors/1/power', 'locations:read'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
