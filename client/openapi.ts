@@ -2830,7 +2830,7 @@ export interface components {
             limitKw?: number | null;
             /** @enum {string} */
             status?: "ACTIVE" | "INACTIVE";
-        } | unknown | unknown | unknown | unknown;
+        };
         /**
          * @example {}
          * @example {
@@ -3941,6 +3941,8 @@ export interface components {
             attempts: number;
             /** @description Of the last attempt. */
             error: string;
+            /** @description Receivers of a mail that do not have it yet. Null for a webhook. */
+            to: string[] | null;
             /** @description Null for an event that was never given up. */
             diedAt: components["schemas"]["Instant"] | null;
             /** @description Null for one that is given up. */

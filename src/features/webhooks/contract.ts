@@ -170,6 +170,10 @@ export const deliveryListSchema = z
           locationId: z.string().nullable(),
           attempts: z.number().int(),
           error: z.string().meta({ description: 'Of the last attempt.' }),
+          to: z
+            .array(z.string())
+            .nullable()
+            .meta({ description: 'Receivers of a mail that do not have it yet. Null for a webhook.' }),
           diedAt: instantSchema
             .nullable()
             .meta({ description: 'Null for an event that was never given up.' }),

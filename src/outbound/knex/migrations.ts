@@ -435,6 +435,12 @@ const SESSION_TIMES = ['session_needs', 'charging_sessions'].flatMap((table) => 
   [table, 'limited text'] as const,
 ]);
 
+/** JSON lists; null without a receiver. */
+const MAIL_RECEIVERS: AddedColumns = [
+  ['webhook_lanes', 'settled_to text'],
+  ['webhook_dead_letters', 'settled_to text'],
+];
+
 const ID_TAGS = ['session_needs', 'charging_sessions'].map((table) => [table, 'id_tag text'] as const);
 
 function webhooks({ text, end }: Dialect): readonly string[] {
@@ -701,6 +707,11 @@ const ALL: readonly NamedMigration[] = [
     name: '0038-id-tags',
     up: (knex) => runAll(knex, added(ID_TAGS)),
     down: (knex) => runAll(knex, dropped(ID_TAGS)),
+  },
+  {
+    name: '0039-mail-receivers',
+    up: (knex) => runAll(knex, added(MAIL_RECEIVERS)),
+    down: (knex) => runAll(knex, dropped(MAIL_RECEIVERS)),
   },
 ];
 

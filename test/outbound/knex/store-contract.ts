@@ -772,15 +772,22 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.put', webhook, afterId: undefined }], 'apiKey:one');
       expect(await held()).toEqual([{ ...webhook, cursorId: newestId }]);
       expect(await held(RIVAL)).toEqual([]);
-      const lane = { afterId: 7, attempts: 2, nextAttemptAtMs: 1_780_000_000_001, error: 'answered 500' };
-      const dead = { attempts: 9, diedAtMs: 1_780_000_000_002, error: 'answered 400' };
+      const settledTo = ['a@b.example', "o'c@d.example"];
+      const lane = {
+        afterId: 7,
+        attempts: 2,
+        nextAttemptAtMs: 1_780_000_000_001,
+        error: 'answered 500',
+        settledTo,
+      };
+      const dead = { attempts: 9, diedAtMs: 1_780_000_000_002, error: 'answered 400', settledTo };
       const resting = { ...dead, nextAttemptAtMs: null, triedUntilMs: null };
       const progress = {
         webhookId: 'hook',
         cursorId: 12,
         lanes: [
           { locationId: null, ...lane },
-          { locationId: QUAY, ...lane },
+          { locationId: QUAY, ...lane, settledTo: [] },
         ],
         endedLanes: [],
         deadLetters: [1, 2].map((eventId) => ({ eventId, locationId: QUAY, ...resting })),
