@@ -166,7 +166,7 @@ describe('The page of webhooks and mails', ON_PAGES, () => {
     await eventually(async () => expect((await rowsOf(page, 'Mails'))[0]?.[3]).toBe('given up'));
     await page.getByRole('button', { name: 'Details of the mail subscription' }).click();
     const letters = dialog.getByRole('list', { name: 'Dead letters' });
-    await letters.getByText(`For ${WRONG}.`).first().waitFor();
+    await letters.getByText(`Not received by ${WRONG}`).first().waitFor();
     expect(await letters.getByRole('listitem').count()).toBe(2);
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Change' }).click();

@@ -208,7 +208,7 @@ function Details({
       />
     );
   return (
-    <Dialog title={noun} onClose={onClose}>
+    <Dialog title={`Details of the ${noun}`} onClose={onClose}>
       <div class="stack">
         <dl class="facts">
           <Fact name={receivers}>{labelOf(row)}</Fact>
@@ -322,10 +322,8 @@ function DeliveryLines({
                 </>
               )}
             </span>
-            <p class="small">
-              {delivery.error}
-              {delivery.to !== null && delivery.to.length > 0 && ` For ${delivery.to.join(', ')}.`}
-            </p>
+            <p class="small">{delivery.error}</p>
+            {delivery.to !== null && <p class="small">Not received by {delivery.to.join(', ')}</p>}
           </div>
           {onReplay !== undefined && (
             <Button
