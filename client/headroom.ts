@@ -18,14 +18,30 @@ type PathParameters<Of> = Of extends { parameters: { path: infer Path } } ? { re
 type QueryParameters<Of> = Of extends { parameters: { query?: infer Query } }
   ? { readonly query?: Query }
   : unknown;
+type HeaderParameters<Of> = Of extends { parameters: { header?: infer Header } }
+  ? { readonly header?: Header }
+  : unknown;
 type RequestBody<Of> = Of extends { requestBody: infer Request }
   ? { readonly body: JsonOf<Request> }
   : unknown;
 
-/** Parameters of the path and the query, and the body, of an operation. */
+/** Parameters of the path, the query and the header, and the body, of an operation. */
 type Asked<Of> = PathParameters<Of> &
   QueryParameters<Of> &
-  RequestBody<Of> & { readonly signal?: AbortSignal };
+  HeaderParameters<Of> &
+  RequestBody<Of> & {
+    readonly signal?: AbortSignal;
+    /** Called before the call resolves. */
+    readonly onAnswer?: (headers: AnswerHeaders) => void;
+  };
+
+/** Of a successful answer. */
+export interface AnswerHeaders {
+  /** For `If-Match` of a change; undefined where the answer has none. */
+  readonly entityTag: string | undefined;
+  /** The written limit does not fit, for these reasons. */
+  readonly warnings: readonly string[];
+}
 
 /** An operation without required parameters needs no second argument. */
 type Arguments<Of> = Record<never, never> extends Asked<Of> ? [asked?: Asked<Of>] : [asked: Asked<Of>];
@@ -111,8 +127,10 @@ export class HeadroomError extends Error {
 interface Question {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
+  readonly header?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  readonly onAnswer?: (headers: AnswerHeaders) => void;
 }
 
 /** A followed redirect would send the key to another server. */
@@ -147,7 +165,8 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
   }
 
   async function answerOf(method: string, template: string, asked: Question): Promise<unknown> {
-    const { body, signal } = asked;
+    const { body, signal, header = {} } = asked;
+    const given = Object.entries(header).filter(([, value]) => value !== undefined);
     const request = {
       method,
       redirect: REDIRECT,
@@ -155,20 +174,29 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
         ...headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(method === 'POST' && { 'idempotency-key': newKey() }),
+        // In lower case, so that a given key replaces the new one.
+        ...Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), String(value)])),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
+    const { response, text } = await untilAnswered(urlOf(template, asked), request, signal);
+    const answer = parsed(response, text);
+    const warnings = warningsOf(response.headers.get('warning') ?? '');
+    for (const warning of warnings) onWarning?.(warning);
+    asked.onAnswer?.({ entityTag: response.headers.get('etag') ?? undefined, warnings });
+    return answer;
+  }
+
+  /** @throws HeadroomError after the last attempt */
+  async function untilAnswered(url: URL, request: RequestInit, signal: AbortSignal | undefined) {
     for (let attempt = 1; ; attempt++) {
       try {
         const late = AbortSignal.timeout(1000 * timeoutS);
         const ends = signal === undefined ? late : AbortSignal.any([signal, late]);
-        const response = await fetch(urlOf(template, asked), { ...request, signal: ends });
+        const response = await fetch(url, { ...request, signal: ends });
         const text = await response.text();
         if (!response.ok) throw refusalOf(response, text);
-        const warning = response.headers.get('warning');
-        // The text is the quoted part (RFC 7234, section 5.5).
-        if (warning !== null) onWarning?.(/"(.*)"/.exec(warning)?.[1] ?? warning);
-        return parsed(response, text);
+        return { response, text };
       } catch (error) {
         signal?.throwIfAborted();
         const failure = failureOf(error);
@@ -259,6 +287,11 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
 function rootOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.replace(/\/$/, '')}`;
+}
+
+/** The quoted texts of `199 headroom "text"` (RFC 7234, section 5.5). */
+function warningsOf(header: string): readonly string[] {
+  return [...header.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replace(/\\(.)/g, '$1'));
 }
 
 const NO_ANSWER = 'NO_ANSWER';

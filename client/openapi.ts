@@ -141,7 +141,10 @@ export interface paths {
         put: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description A new random text for each new request, in quotes. A repeated request gets the first answer for 24 hours (draft-ietf-httpapi-idempotency-key-header). */
+                    "Idempotency-Key"?: string;
+                };
                 path: {
                     locationId: string;
                 };
