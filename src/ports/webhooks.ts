@@ -48,7 +48,7 @@ export interface DeadLetter {
   readonly nextAttemptAtMs: EpochMs | null;
   /** A repeated attempt ends then. */
   readonly triedUntilMs: EpochMs | null;
-  /** Of a mail: the receivers that have it, or for whom it is still under way. All others get it again. */
+  /** Of a mail: the receivers that have it, or wait for it in a lane. All others get it again. */
   readonly settledTo: readonly string[];
 }
 
