@@ -811,6 +811,11 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress: next }]);
       expect(await lanes()).toEqual([progress.lanes[1]]);
       expect([await letters(true), await letters(false)]).toEqual([progress.deadLetters.slice(0, 1), []]);
+      // The event with this id is no longer kept, so nobody can send it again.
+      const old = [{ eventId: 0, locationId: QUAY, ...resting }];
+      const last = { ...next, endedLanes: [], deadLetters: old, revived: [] };
+      await store.append(HARBOUR, [{ kind: 'webhook.progress', progress: last }]);
+      expect(await letters(true)).toEqual(progress.deadLetters.slice(0, 1));
       await store.append(HARBOUR, [{ kind: 'webhook.delete', isMail: false, webhookId: 'hook', atMs }]);
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
       expect([await held(), await lanes(), await letters(true)]).toEqual([[], [], []]);
