@@ -81,7 +81,7 @@ export const COMMANDS: readonly Listed[] = [
   },
   {
     name: 'cluster',
-    about: 'clusters, or the members of one with their shares',
+    about: 'clusters, or the members of one with their shares; create, change or delete one',
     load: async () => (await import('./remote.js')).clusterCommand(),
   },
   {

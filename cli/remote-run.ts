@@ -1,9 +1,10 @@
 // Implementation of the commands that are clients of a running service.
-import { createHeadroom, type Headroom, type Schemas } from '../client/headroom.js';
+import { createHeadroom, type Headroom, HeadroomError, type Schemas } from '../client/headroom.js';
 import type { EpochMs } from '../machines/values/time.js';
 import { systemClock } from '../src/clock.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
+import { FailedError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
 export interface RemoteFlags {
@@ -12,7 +13,21 @@ export interface RemoteFlags {
   readonly json?: true;
 }
 
-export interface ScheduleFlags extends RemoteFlags {
+interface KeyFlags {
+  readonly idempotencyKey?: string;
+}
+
+export interface LimitFlags extends RemoteFlags, KeyFlags {}
+
+export interface ClusterFlags extends RemoteFlags, KeyFlags {
+  readonly create?: string;
+  readonly location?: readonly string[];
+  readonly limit?: number | 'none';
+  readonly delete?: true;
+  readonly ifMatch?: string;
+}
+
+export interface ScheduleFlags extends RemoteFlags, KeyFlags {
   readonly limit?: number;
   readonly from?: EpochMs;
   readonly to?: EpochMs;
@@ -40,6 +55,38 @@ function clientOf({ url, key }: RemoteFlags): Headroom {
   if (key === undefined || key === '')
     throw new OperatorError('the API key is missing: set HEADROOM_KEY, or give it with --key');
   return createHeadroom({ url, apiKey: key, attempts: ATTEMPTS, onWarning: printNote });
+}
+
+/** The key as a String of RFC 9651. */
+function keyHeaderOf({ idempotencyKey }: KeyFlags) {
+  return idempotencyKey === undefined
+    ? {}
+    : { header: { 'Idempotency-Key': `"${idempotencyKey.replace(/["\\]/g, '\\$&')}"` } };
+}
+
+/** Refusals of the headers behind flags, with the way out for the command line. */
+const BY_FLAG: Readonly<Record<string, string>> = {
+  REQUEST_IN_PROGRESS:
+    '--idempotency-key: the first request with this key has no answer yet; repeat the command in some seconds.',
+  IDEMPOTENCY_KEY_REUSED:
+    '--idempotency-key: another request had this key; give a new key, or repeat the first command unchanged.',
+  PRECONDITION_FAILED:
+    '--if-match: the cluster has changed since this ETag; read it with "headroom cluster CLUSTER", and give its new ETag.',
+};
+
+/** @throws FailedError that names the flag */
+async function withFlags<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (!(error instanceof HeadroomError)) throw error;
+    const text = BY_FLAG[error.code] ?? error.message.replace(/^(Idempotency-Key|If-Match): /, flagOf);
+    throw text === error.message ? error : new FailedError(text);
+  }
+}
+
+function flagOf(_: string, header: string): string {
+  return `--${header.toLowerCase()}: `;
 }
 
 interface Listed {
@@ -109,12 +156,16 @@ async function showLocation(headroom: Headroom, locationId: string, flags: Remot
 export async function readOrSetLimit(
   locationId: string,
   limitKw: number | undefined,
-  flags: RemoteFlags,
+  flags: LimitFlags,
 ): Promise<void> {
+  if (limitKw === undefined && flags.idempotencyKey !== undefined)
+    throw new OperatorError('--idempotency-key needs a new limit, in kW');
   const headroom = clientOf(flags);
   const path = { locationId };
   if (limitKw !== undefined)
-    await headroom.put('/v1/locations/{locationId}/limit', { path, body: { limitKw } });
+    await withFlags(
+      headroom.put('/v1/locations/{locationId}/limit', { path, body: { limitKw }, ...keyHeaderOf(flags) }),
+    );
   const { permanentLimitKw, effectiveLimitKw, gridLimitKw } = await headroom.get(
     '/v1/locations/{locationId}',
     { path },
@@ -131,6 +182,9 @@ export async function schedule(locationId: string, flags: ScheduleFlags): Promis
   const isPart = [from, to, priority].some((each) => each !== undefined);
   if ((limitKw === undefined) !== (to === undefined) || (limitKw === undefined && isPart))
     throw new OperatorError('a new profile needs --limit and --to');
+  // Without it, a repeated command would be another request.
+  if (flags.idempotencyKey !== undefined && (limitKw === undefined || from === undefined))
+    throw new OperatorError('--idempotency-key needs a new profile with --limit, --from and --to');
   const headroom = clientOf(flags);
   if (cancel !== undefined) {
     const cancelled = await headroom.delete('/v1/locations/{locationId}/schedules/{priority}', {
@@ -142,15 +196,18 @@ export async function schedule(locationId: string, flags: ScheduleFlags): Promis
     const limits = await headroom.get('/v1/locations/{locationId}/limits', { path: { locationId } });
     return printProfiles(limits.profiles, limits, flags);
   }
-  const submitted = await headroom.post('/v1/locations/{locationId}/schedules', {
-    path: { locationId },
-    body: {
-      limitKw,
-      startTime: toInstant(from ?? systemClock.nowMs()),
-      endTime: toInstant(to),
-      priority: priority ?? 0,
-    },
-  });
+  const submitted = await withFlags(
+    headroom.post('/v1/locations/{locationId}/schedules', {
+      path: { locationId },
+      body: {
+        limitKw,
+        startTime: toInstant(from ?? systemClock.nowMs()),
+        endTime: toInstant(to),
+        priority: priority ?? 0,
+      },
+      ...keyHeaderOf(flags),
+    }),
+  );
   printProfiles([submitted], submitted, flags);
 }
 
@@ -169,24 +226,69 @@ function printProfiles(profiles: readonly Schemas['Profile'][], answer: object, 
   });
 }
 
-export async function showCluster(clusterId: string | undefined, flags: RemoteFlags): Promise<void> {
+export async function readOrChangeCluster(clusterId: string | undefined, flags: ClusterFlags): Promise<void> {
+  requireWhole(clusterId, flags);
+  const { create, location = [], limit, ifMatch } = flags;
+  const limitKw = limit === 'none' ? null : limit;
   const headroom = clientOf(flags);
+  if (create !== undefined) {
+    const body = { name: create, locationIds: [...location], ...(limitKw !== undefined && { limitKw }) };
+    const created = await withFlags(headroom.post('/v1/clusters', { body, ...keyHeaderOf(flags) }));
+    return printClusters(flags, created, [created]);
+  }
   if (clusterId === undefined) {
     const { clusters } = await headroom.get('/v1/clusters');
-    return printList(flags, clusters, {
-      head: ['CLUSTER', 'NAME', 'CAP kW', 'STATUS', 'LOCATIONS'],
-      none: 'No clusters yet.',
-      rows: clusters.map((each) => [
-        each.clusterId,
-        each.name,
-        each.limitKw ?? 'none',
-        each.status,
-        each.locationIds.length,
-      ]),
-    });
+    return printClusters(flags, clusters, clusters);
   }
-  const cluster = await headroom.get('/v1/clusters/{clusterId}', { path: { clusterId } });
-  if (flags.json) return printJson(cluster);
+  const asked = { path: { clusterId }, ...(ifMatch !== undefined && { header: { 'If-Match': ifMatch } }) };
+  if (flags.delete) {
+    const deleted = await withFlags(headroom.delete('/v1/clusters/{clusterId}', asked));
+    return flags.json ? printJson(deleted) : printLine(`Deleted ${clusterId}.`);
+  }
+  if (limitKw !== undefined)
+    await withFlags(headroom.patch('/v1/clusters/{clusterId}', { ...asked, body: { limitKw } }));
+  return showCluster(headroom, clusterId, flags);
+}
+
+/** @throws OperatorError for flags that need others */
+function requireWhole(clusterId: string | undefined, flags: ClusterFlags): void {
+  const { create, location, limit, idempotencyKey, ifMatch } = flags;
+  if (create !== undefined && (clusterId !== undefined || location === undefined))
+    throw new OperatorError('a new cluster needs --create and --location, and no clusterId');
+  if (create === undefined && location !== undefined) throw new OperatorError('--location needs --create');
+  if (create === undefined && idempotencyKey !== undefined)
+    throw new OperatorError('--idempotency-key needs --create');
+  const isChange = limit !== undefined || flags.delete === true;
+  if (create === undefined && clusterId === undefined && isChange)
+    throw new OperatorError('--limit and --delete need the clusterId, or --limit a --create');
+  if (ifMatch !== undefined && (create !== undefined || !isChange))
+    throw new OperatorError('--if-match needs the clusterId with --limit or --delete');
+}
+
+function printClusters(flags: RemoteFlags, answer: object, clusters: readonly Schemas['Cluster'][]): void {
+  printList(flags, answer, {
+    head: ['CLUSTER', 'NAME', 'CAP kW', 'STATUS', 'LOCATIONS'],
+    none: 'No clusters yet.',
+    rows: clusters.map((each) => [
+      each.clusterId,
+      each.name,
+      each.limitKw ?? 'none',
+      each.status,
+      each.locationIds.length,
+    ]),
+  });
+}
+
+async function showCluster(headroom: Headroom, clusterId: string, flags: RemoteFlags): Promise<void> {
+  let etag = '';
+  const cluster = await headroom.get('/v1/clusters/{clusterId}', {
+    path: { clusterId },
+    onAnswer: ({ entityTag = '' }) => {
+      etag = entityTag;
+    },
+  });
+  if (flags.json) return printJson({ ...cluster, etag });
+  printNote(`For a change of this state alone: --if-match '${etag}'`);
   const { actualTotalKw, locations } = cluster.liveStatus;
   const capText = cluster.limitKw === null ? 'without a cap' : `of ${cluster.limitKw} kW`;
   printLine(`${cluster.name}, ${cluster.status}: ${actualTotalKw} kW ${capText}`);

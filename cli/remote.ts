@@ -1,6 +1,13 @@
 // The commands that are clients of a running service: their flags. The client is loaded only when one runs.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { EventsFlags, RemoteFlags, ScheduleFlags, SessionsFlags } from './remote-run.js';
+import type {
+  ClusterFlags,
+  EventsFlags,
+  LimitFlags,
+  RemoteFlags,
+  ScheduleFlags,
+  SessionsFlags,
+} from './remote-run.js';
 import { instant, wholeNumber } from './sim-options.js';
 
 function remoteCommand(name: string, about: string): Command {
@@ -26,6 +33,35 @@ function kilowatts(text: string): number {
   throw new InvalidArgumentError('It must be a number in kW, such as 22 or 7.4.');
 }
 
+const KEY = /^[ -~]{1,255}$/;
+
+function idempotencyKey(text: string): string {
+  if (KEY.test(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be 1 to 255 printable ASCII characters, such as $(uuidgen), new for each change.',
+  );
+}
+
+function keyOption(): Option {
+  return new Option(
+    '--idempotency-key <key>',
+    'repeat the command with the same key for 24 hours: the change is made once',
+  ).argParser(idempotencyKey);
+}
+
+const TAG = /^(\*|(W\/)?"[!#-~]+"|[!#-~]+)$/;
+
+/** A shell removes the quotes of a tag. */
+function entityTag(text: string): string {
+  if (!TAG.test(text))
+    throw new InvalidArgumentError('It must be the ETag that "headroom cluster CLUSTER" prints.');
+  return text === '*' || text.includes('"') ? text : `"${text}"`;
+}
+
+function capKw(text: string): number | 'none' {
+  return text === 'none' ? text : kilowatts(text);
+}
+
 const HIGHEST_PRIORITY = 10;
 const priority = wholeNumber(0, HIGHEST_PRIORITY);
 const load = () => import('./remote-run.js');
@@ -42,7 +78,8 @@ export function limitCommand(): Command {
   return remoteCommand('limit', 'read the limits of a location, or set its permanent limit')
     .argument('<location>', 'locationId')
     .argument('[kw]', 'the new permanent limit, in kW', kilowatts)
-    .action(async (location: string, limitKw: number | undefined, flags: RemoteFlags) =>
+    .addOption(keyOption())
+    .action(async (location: string, limitKw: number | undefined, flags: LimitFlags) =>
       (await load()).readOrSetLimit(location, limitKw, flags),
     );
 }
@@ -58,16 +95,30 @@ export function scheduleCommand(): Command {
     .addOption(
       new Option('--cancel <priority>', 'cancel the profile of this priority')
         .argParser(priority)
-        .conflicts(alone),
+        .conflicts([...alone, 'idempotencyKey']),
     )
+    .addOption(keyOption())
     .action(async (location: string, flags: ScheduleFlags) => (await load()).schedule(location, flags));
 }
 
 export function clusterCommand(): Command {
-  return remoteCommand('cluster', 'clusters, or the members of one with their shares')
+  return remoteCommand(
+    'cluster',
+    'clusters, or the members of one with their shares; create, change or delete one',
+  )
     .argument('[cluster]', 'clusterId')
-    .action(async (cluster: string | undefined, flags: RemoteFlags) =>
-      (await load()).showCluster(cluster, flags),
+    .option('--create <name>', 'create a cluster of this name')
+    .option('--location <id...>', 'its locations')
+    .option('--limit <kw>', 'its cap, in kW, or none; of a new cluster, or the new one of CLUSTER', capKw)
+    .addOption(new Option('--delete', 'delete CLUSTER; its locations stay').conflicts(['create', 'limit']))
+    .addOption(keyOption())
+    .addOption(
+      new Option('--if-match <etag>', 'change or delete CLUSTER only as it was with this ETag').argParser(
+        entityTag,
+      ),
+    )
+    .action(async (cluster: string | undefined, flags: ClusterFlags) =>
+      (await load()).readOrChangeCluster(cluster, flags),
     );
 }
 

@@ -1,6 +1,6 @@
 // `headroom/client`: a typed client of the REST API for Node and browsers. The exports here keep their shape.
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
-import { keepAliveUntil } from '../src/clock.js';
+import { keepAliveUntil, systemClock } from '../src/clock.js';
 import type { components, paths } from './openapi.js';
 
 /** The shapes of the API, by the names of its OpenAPI document. */
@@ -18,14 +18,30 @@ type PathParameters<Of> = Of extends { parameters: { path: infer Path } } ? { re
 type QueryParameters<Of> = Of extends { parameters: { query?: infer Query } }
   ? { readonly query?: Query }
   : unknown;
+type HeaderParameters<Of> = Of extends { parameters: { header?: infer Header } }
+  ? { readonly header?: Header }
+  : unknown;
 type RequestBody<Of> = Of extends { requestBody: infer Request }
   ? { readonly body: JsonOf<Request> }
   : unknown;
 
-/** Parameters of the path and the query, and the body, of an operation. */
+/** Parameters of the path, the query and the header, and the body, of an operation. */
 type Asked<Of> = PathParameters<Of> &
   QueryParameters<Of> &
-  RequestBody<Of> & { readonly signal?: AbortSignal };
+  HeaderParameters<Of> &
+  RequestBody<Of> & {
+    readonly signal?: AbortSignal;
+    /** Called before the call resolves. */
+    readonly onAnswer?: (headers: AnswerHeaders) => void;
+  };
+
+/** Of a successful answer. */
+export interface AnswerHeaders {
+  /** For `If-Match` of a change; undefined where the answer has none. */
+  readonly entityTag: string | undefined;
+  /** The written limit does not fit, for these reasons. */
+  readonly warnings: readonly string[];
+}
 
 /** An operation without required parameters needs no second argument. */
 type Arguments<Of> = Record<never, never> extends Asked<Of> ? [asked?: Asked<Of>] : [asked: Asked<Of>];
@@ -55,17 +71,21 @@ type StreamEvent = Exclude<Schemas['StreamEvent'], { event: 'closed' }>;
  */
 export type StreamItem = StreamEvent | { readonly event: 'opened' };
 
-export interface HeadroomOptions {
+/** An API key, or an OAuth client: its tokens are renewed before they end. */
+export type Credential =
+  | { readonly apiKey: string }
+  | { readonly clientId: string; readonly clientSecret: string };
+
+export type HeadroomOptions = Credential & {
   /** Without a path, such as https://headroom.example. */
   readonly url: string;
-  readonly apiKey: string;
   /** Highest number of attempts for a request; 5 by default. */
   readonly attempts?: number;
   /** Receives the text of a `Warning`: the written limit does not fit. */
   readonly onWarning?: (text: string) => void;
   /** Longest wait for one answer, in seconds; 60 by default. */
   readonly timeoutS?: number;
-}
+};
 
 export interface StreamOptions {
   /** Only events of this location. */
@@ -80,6 +100,13 @@ export interface Headroom {
   readonly post: Call<'post'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
+  /** A call without types. Its path is complete, with its query. */
+  request(method: string, path: string, asked?: Untyped): Promise<unknown>;
+  /** A successful response as it is, such as CSV, after one attempt. */
+  open(
+    path: string,
+    options?: { readonly accept?: string; readonly signal?: AbortSignal },
+  ): Promise<Response>;
   /** All pages of a list or history, from its first or from `query.cursor` on. */
   pages<Path extends PagedPath>(
     path: Path,
@@ -107,16 +134,36 @@ export class HeadroomError extends Error {
   }
 }
 
+export interface Untyped {
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly onAnswer?: (headers: AnswerHeaders) => void;
+}
+
 /** A request before its types are checked. */
-interface Question {
+interface Question extends Untyped {
   readonly path?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
-  readonly body?: unknown;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
   readonly signal?: AbortSignal;
 }
 
 /** A followed redirect would send the key to another server. */
 const REDIRECT = 'error' as const;
+
+/** Without this, a browser shows its own password prompt after a refusal, or an answer of its cache. */
+const IN_BROWSERS = { credentials: 'omit', cache: 'no-store' } as const;
+
+const UNAUTHORIZED = 401;
+const VISIBLE_ASCII = /^[!-~]*$/;
+/** A token is not used in the last tenth of its lifetime. */
+const USED_SHARE = 0.9;
 
 const ATTEMPTS = 5;
 const TIMEOUT_S = 60;
@@ -135,7 +182,7 @@ const LONGEST_EVENT = 16_000_000;
 export function createHeadroom(options: HeadroomOptions): Headroom {
   const { attempts = ATTEMPTS, timeoutS = TIMEOUT_S, onWarning } = options;
   const base = rootOf(options.url);
-  const headers = { 'x-api-key': options.apiKey, accept: 'application/json' };
+  const authorization = createAuthorization(base, options);
 
   function urlOf(template: string, { path = {}, query = {} }: Question): URL {
     const url = new URL(
@@ -146,35 +193,53 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
     return url;
   }
 
-  async function answerOf(method: string, template: string, asked: Question): Promise<unknown> {
-    const { body, signal } = asked;
+  async function answerOf(method: string, template: string, asked: Question = {}): Promise<unknown> {
+    const { body, signal, header = {} } = asked;
+    const given = Object.entries(header).filter(([, value]) => value !== undefined);
     const request = {
       method,
-      redirect: REDIRECT,
       headers: {
-        ...headers,
+        accept: 'application/json',
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(method === 'POST' && { 'idempotency-key': newKey() }),
+        // In lower case, so that a given key replaces the new one.
+        ...Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), String(value)])),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
+    const { response, text } = await untilAnswered(urlOf(template, asked), request, signal);
+    const answer = parsed(response, text);
+    const warnings = warningsOf(response.headers.get('warning') ?? '');
+    for (const warning of warnings) onWarning?.(warning);
+    asked.onAnswer?.({ entityTag: response.headers.get('etag') ?? undefined, warnings });
+    return answer;
+  }
+
+  /** @throws HeadroomError after the last attempt */
+  async function untilAnswered(url: URL, request: Sent, signal: AbortSignal | undefined) {
     for (let attempt = 1; ; attempt++) {
       try {
         const late = AbortSignal.timeout(1000 * timeoutS);
         const ends = signal === undefined ? late : AbortSignal.any([signal, late]);
-        const response = await fetch(urlOf(template, asked), { ...request, signal: ends });
-        const text = await response.text();
-        if (!response.ok) throw refusalOf(response, text);
-        const warning = response.headers.get('warning');
-        // The text is the quoted part (RFC 7234, section 5.5).
-        if (warning !== null) onWarning?.(/"(.*)"/.exec(warning)?.[1] ?? warning);
-        return parsed(response, text);
+        const response = await send(url, { ...request, signal: ends });
+        return { response, text: await response.text() };
       } catch (error) {
         signal?.throwIfAborted();
         const failure = failureOf(error);
         if (attempt >= attempts || !mayRepeat(failure)) throw failure;
         await rest(attempt, failure, signal);
       }
+    }
+  }
+
+  /** One attempt. A token may have been revoked early, so a refused one is renewed once. */
+  async function send(url: URL, request: Sent): Promise<Response> {
+    for (let isRenewed = false; ; isRenewed = true) {
+      const headers = { ...request.headers, ...(await authorization.headers()) };
+      const response = await fetch(url, { ...IN_BROWSERS, ...request, redirect: REDIRECT, headers });
+      if (response.ok) return response;
+      const refusal = refusalOf(response, await response.text());
+      if (response.status !== UNAUTHORIZED || isRenewed || !authorization.renew()) throw refusal;
     }
   }
 
@@ -199,7 +264,8 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
       } catch (error) {
         signal?.throwIfAborted();
         const failure = failureOf(error);
-        const isPassing = failure.status === 0 || PASSING.includes(failure.status);
+        const isExpired = failure.status === UNAUTHORIZED && wasOpen && authorization.renew();
+        const isPassing = failure.status === 0 || PASSING.includes(failure.status) || isExpired;
         if (!isPassing || (!wasOpen && attempt >= attempts)) throw failure;
         await rest(Math.max(attempt, 1), failure, signal);
       }
@@ -216,12 +282,7 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
       cancel = keepAliveUntil(SILENCE_AT_MOST_MS, () => end.abort());
     };
     try {
-      const response = await fetch(url, {
-        redirect: REDIRECT,
-        headers: { ...headers, accept: 'text/event-stream' },
-        signal: ends,
-      });
-      if (!response.ok) throw refusalOf(response, await response.text());
+      const response = await send(url, { headers: { accept: 'text/event-stream' }, signal: ends });
       yield { event: 'opened' };
       const reader = response.body
         ?.pipeThrough(new TextDecoderStream())
@@ -250,15 +311,107 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
     post: call('POST') as Headroom['post'],
     patch: call('PATCH') as Headroom['patch'],
     delete: call('DELETE') as Headroom['delete'],
+    request: answerOf,
+    async open(path, { accept = '*/*', signal } = {}) {
+      try {
+        return await send(urlOf(path, {}), { headers: { accept }, ...(signal && { signal }) });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw failureOf(error);
+      }
+    },
     pages: pages as Headroom['pages'],
     stream,
   };
+}
+
+interface Authorization {
+  headers(): Promise<Readonly<Record<string, string>>>;
+  /** Drops the token. False if there is none to drop: the service refused the credential itself. */
+  renew(): boolean;
+}
+
+interface Token {
+  readonly text: string;
+  readonly usedUntilMs: number;
+}
+
+function createAuthorization(base: string, credential: Credential): Authorization {
+  if ('apiKey' in credential) {
+    const { apiKey } = credential;
+    return {
+      async headers() {
+        // `fetch` cannot send such a header, and its error looks like a lost connection.
+        if (!VISIBLE_ASCII.test(apiKey))
+          throw new HeadroomError(
+            UNAUTHORIZED,
+            'UNAUTHORIZED',
+            'The API key has characters that no key has.',
+          );
+        return { 'x-api-key': apiKey };
+      },
+      renew: () => false,
+    };
+  }
+  const { clientId, clientSecret } = credential;
+  let token: Promise<Token> | undefined;
+
+  function ask(): Promise<Token> {
+    const asked = requestToken(base, clientId, clientSecret);
+    token = asked;
+    asked.catch(() => {
+      if (token === asked) token = undefined;
+    });
+    return asked;
+  }
+
+  return {
+    async headers() {
+      const asked = token ?? ask();
+      const held = await asked;
+      const isUsed = systemClock.monotonicMs() >= held.usedUntilMs;
+      // Of several requests that find it used, the first one asks.
+      if (isUsed && token === asked) token = undefined;
+      const { text } = isUsed ? await (token ?? ask()) : held;
+      return { authorization: `Bearer ${text}` };
+    },
+    renew() {
+      const isHeld = token !== undefined;
+      token = undefined;
+      return isHeld;
+    },
+  };
+}
+
+/** Shared by requests, so no signal of one of them ends it. */
+async function requestToken(base: string, clientId: string, clientSecret: string): Promise<Token> {
+  const askedAtMs = systemClock.monotonicMs();
+  const [id, secret] = [clientId, clientSecret].map(encodeURIComponent);
+  const response = await fetch(`${base}/v1/oauth/token`, {
+    ...IN_BROWSERS,
+    method: 'POST',
+    redirect: REDIRECT,
+    headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    signal: AbortSignal.timeout(1000 * TIMEOUT_S),
+  });
+  const text = await response.text();
+  if (!response.ok) throw refusalOf(response, text);
+  const answer = parsed(response, text);
+  if (!isObject(answer) || typeof answer.access_token !== 'string') throw unknownAnswer(response.status);
+  const usedForMs = 1000 * Number(answer.expires_in) * USED_SHARE;
+  return { text: answer.access_token, usedUntilMs: askedAtMs + usedForMs };
 }
 
 /** @throws TypeError */
 function rootOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname.replace(/\/$/, '')}`;
+}
+
+/** The quoted texts of `199 headroom "text"` (RFC 7234, section 5.5). */
+function warningsOf(header: string): readonly string[] {
+  return [...header.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replace(/\\(.)/g, '$1'));
 }
 
 const NO_ANSWER = 'NO_ANSWER';
@@ -352,7 +505,7 @@ async function rest(attempt: number, failure: HeadroomError, signal: AbortSignal
 }
 
 /** The event `closed` has no status of its own. */
-const STATUS_OF_CLOSED: Readonly<Record<string, number>> = { SERVICE_UNAVAILABLE: 503, UNAUTHORIZED: 401 };
+const STATUS_OF_CLOSED: Readonly<Record<string, number>> = { SERVICE_UNAVAILABLE: 503, UNAUTHORIZED };
 const FORBIDDEN = 403;
 
 /** @throws HeadroomError if the service closes the stream */

@@ -141,7 +141,10 @@ export interface paths {
         put: {
             parameters: {
                 query?: never;
-                header?: never;
+                header?: {
+                    /** @description A new random text for each new request, in quotes. A repeated request gets the first answer for 24 hours (draft-ietf-httpapi-idempotency-key-header). */
+                    "Idempotency-Key"?: string;
+                };
                 path: {
                     locationId: string;
                 };
@@ -2884,7 +2887,7 @@ export interface components {
             limitKw?: number | null;
             /** @enum {string} */
             status?: "ACTIVE" | "INACTIVE";
-        } | unknown | unknown | unknown | unknown;
+        };
         /**
          * @example {}
          * @example {
@@ -4016,6 +4019,8 @@ export interface components {
             attempts: number;
             /** @description Of the last attempt. */
             error: string;
+            /** @description Receivers of a mail that do not have it yet. Null for a webhook. */
+            to: string[] | null;
             /** @description Null for an event that was never given up. */
             diedAt: components["schemas"]["Instant"] | null;
             /** @description Null for one that is given up. */

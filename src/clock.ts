@@ -9,10 +9,16 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
-    timer.unref();
+    letExit(timer);
     return () => clearTimeout(timer);
   },
 };
+
+/** A timer of a browser is a number, and keeps nothing alive. */
+function letExit(timer: unknown): void {
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+    timer.unref();
+}
 
 /** Calls `callback` in `delayMs`, and keeps the process alive until then. */
 export function keepAliveUntil(delayMs: number, callback: () => void): Cancel {

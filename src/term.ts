@@ -203,7 +203,10 @@ export class Term {
       viewOfEvent,
       onResult: (result) => metrics.webhookDeliveries.inc({ result }),
       send: async (message) => (ownershipLease.isHeld() ? send(message) : away),
-      sendMail: sendMail && (async (mail) => (ownershipLease.isHeld() ? sendMail(mail) : away)),
+      sendMail:
+        sendMail &&
+        (async (mail) =>
+          ownershipLease.isHeld() ? sendMail(mail) : { ...away, refused: [], delayed: mail.receivers }),
     });
   }
 

@@ -29,7 +29,8 @@ const BENCHMARKS = {
   dashboard: 'a site of 200 connectors in headless Chromium: first view, frames, size',
   simulation:
     'simulated days of 1,000 connectors with all invariants, 2 threads; --against=CHECKOUT --slices',
-  energy: 'the share of the requested energy, against published algorithms and the optimum; docs/energy.md',
+  energy:
+    'the share of the requested energy, against published algorithms and the optimum (docs/energy.md); --sessions --from --days --caps --columns --energy --time-zone --jobs --seed --policies --declared --time-error --need-error --forecasts',
   building: 'cars beside a building, against perfect foresight; --days --hours --seed',
   phases: 'one-phase cars and phase switching, against the best schedule',
   records: 'energy and sessions of 10,000 connectors: size, and reads; --connectors --days',
@@ -76,16 +77,22 @@ async function run(name, options) {
 
 /**
  * @param {readonly string[]} names
- * @param {{ readonly json?: string, readonly build: boolean }} settings
+ * @param {{ readonly json?: string, readonly build: boolean, readonly help?: true }} settings
  * @param {Command} command
  */
-async function runAll(names, { json, build }, command) {
+async function runAll(names, { json, build, help = false }, command) {
   const options = command.args.filter((word) => word.startsWith('--'));
-  const chosen = names.filter((word) => !word.startsWith('--'));
+  // Here for all benchmarks: none has a help of its own, and `--` may stand before the flag.
+  const isHelp = help || names.some((word) => word === '--help' || word === '-h');
+  const chosen = names.filter((word) => !word.startsWith('-'));
   const unknown = chosen.filter((name) => !(name in BENCHMARKS));
   if (unknown.length > 0) {
     const all = Object.keys(BENCHMARKS).join(', ');
     command.error(`no such benchmark: ${unknown.join(', ')}; there are ${all}`);
+  }
+  if (isHelp) {
+    command.addHelpText('after', catalogOf(chosen.length > 0 ? chosen : Object.keys(BENCHMARKS)));
+    return command.outputHelp();
   }
   if (build)
     execFileSync('npm', ['run', 'build:all', '--silent'], { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -104,15 +111,20 @@ async function runAll(names, { json, build }, command) {
   if (failed.length > 0) command.error(`failed: ${failed.join(', ')}`);
 }
 
-const width = Math.max(...Object.keys(BENCHMARKS).map((name) => name.length));
-const catalog = Object.entries(BENCHMARKS).map(([name, text]) => `  ${name.padEnd(width)}  ${text}`);
+/** @param {readonly string[]} names */
+function catalogOf(names) {
+  const width = Math.max(...names.map((name) => name.length));
+  const lines = Object.entries(BENCHMARKS).filter(([name]) => names.includes(name));
+  return `\nBenchmarks, with their own options:\n${lines.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n')}`;
+}
 
 await new Command('bench')
   .description('Measures Headroom against its goals. Without names, all benchmarks run.')
   .addArgument(new Argument('[benchmarks...]', 'names of benchmarks'))
   .option('--json <file>', 'write all figures to this file, too')
   .option('--no-build', 'measure the code of the last build')
+  .option('-h, --help', 'display help; after names, only theirs')
   .allowUnknownOption()
-  .addHelpText('after', `\nBenchmarks, with their own options:\n${catalog.join('\n')}`)
+  .helpOption(false)
   .action(runAll)
   .parseAsync();

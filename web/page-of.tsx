@@ -13,6 +13,7 @@ const OrganizationPage = fetched(() =>
   import('./organization/organization-page.js').then((m) => m.OrganizationPage),
 );
 const AlarmsPage = fetched(() => import('./alarms/alarms-page.js').then((m) => m.AlarmsPage));
+const WebhooksPage = fetched(() => import('./webhooks/webhooks-page.js').then((m) => m.WebhooksPage));
 const AccessPage = fetched(() => import('./access/access-page.js').then((m) => m.AccessPage));
 
 export function PageOf({ route }: { readonly route: Route }) {
@@ -40,6 +41,8 @@ function Page({ route }: { readonly route: Route }) {
       return <OrganizationPage />;
     case 'alarms':
       return <AlarmsPage />;
+    case 'webhooks':
+      return <WebhooksPage />;
     case 'access':
       return <AccessPage />;
     case 'unknown':

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export type Route =
-  | { readonly page: 'locations' | 'clusters' | 'organization' | 'alarms' | 'access' | 'unknown' }
+  | { readonly page: (typeof LISTS)[number] | 'unknown' }
   | { readonly page: 'location'; readonly locationId: string }
   | { readonly page: 'cluster'; readonly clusterId: string };
 
@@ -21,7 +21,7 @@ function parseRoute(hash: string): Route {
 
 /** The address of a page, for `href`. */
 export function hrefOf(page: 'locations' | 'clusters', id: string): string;
-export function hrefOf(page: 'locations' | 'clusters' | 'organization' | 'alarms' | 'access'): string;
+export function hrefOf(page: (typeof LISTS)[number]): string;
 export function hrefOf(page: string, id?: string): string {
   return id === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
 }
@@ -37,7 +37,7 @@ export function useRoute(): Route {
   return parseRoute(hash);
 }
 
-const LISTS = ['locations', 'clusters', 'organization', 'alarms', 'access'] as const;
+const LISTS = ['locations', 'clusters', 'organization', 'alarms', 'webhooks', 'access'] as const;
 
 function isList(page: string): page is (typeof LISTS)[number] {
   return LISTS.some((list) => list === page);

@@ -33,9 +33,11 @@ export interface WebhookLane {
   readonly attempts: number;
   readonly nextAttemptAtMs: EpochMs;
   readonly error: string;
+  /** Of a mail: the receivers that have it or refused it. A further attempt leaves them out. */
+  readonly settledTo: readonly string[];
 }
 
-/** An event that was given up. */
+/** An event that was given up. For a mail: by some of its receivers at least. */
 export interface DeadLetter {
   readonly eventId: number;
   readonly locationId: LocationId | null;
@@ -46,6 +48,8 @@ export interface DeadLetter {
   readonly nextAttemptAtMs: EpochMs | null;
   /** A repeated attempt ends then. */
   readonly triedUntilMs: EpochMs | null;
+  /** Of a mail: the receivers that have it, or wait for it in a lane. All others get it again. */
+  readonly settledTo: readonly string[];
 }
 
 /** The changes by a round of deliveries. */
@@ -71,7 +75,10 @@ export interface WebhookMessage {
 
 export interface Mail {
   readonly tenantUuid: TenantUuid;
+  /** As the mail shows them. */
   readonly to: readonly string[];
+  /** Those of `to` that this attempt is for. */
+  readonly receivers: readonly string[];
   /** The same for each attempt, without brackets and domain. */
   readonly messageId: string;
   readonly subject: string;
@@ -80,8 +87,18 @@ export interface Mail {
   readonly signal: AbortSignal;
 }
 
+/** Undefined: the mail server has it for all receivers. Receivers in neither list have it. */
+export type MailFailure =
+  | {
+      readonly error: string;
+      /** For good: a further attempt would be refused, too. */
+      readonly refused: readonly string[];
+      readonly delayed: readonly string[];
+    }
+  | undefined;
+
 /** Never rejects. */
-export type SendMail = (mail: Mail) => Promise<WebhookFailure>;
+export type SendMail = (mail: Mail) => Promise<MailFailure>;
 
 /** Undefined: the receiver has it. */
 export type WebhookFailure = { readonly error: string; readonly retryAfterMs?: number } | undefined;

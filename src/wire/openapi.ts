@@ -31,6 +31,8 @@ export interface EndpointDescription {
   readonly csv?: { readonly columns: readonly string[] };
   /** A success has an `ETag`. */
   readonly entityTagOf?: unknown;
+  /** A PUT that takes an `Idempotency-Key`, as each POST does: a late repetition would undo a later request. */
+  readonly isKeyed?: boolean;
   /** A success may carry a `Warning` header. */
   readonly mayWarn?: boolean;
   /** Codes of this endpoint alone; those of credentials, bodies and faults are added. */
@@ -190,8 +192,8 @@ function operationOf(endpoint: EndpointDescription): ZodOpenApiOperationObject {
 }
 
 /** A token changes nothing, so its requests are repeated without a key. */
-function takesKey({ method, scope }: EndpointDescription): boolean {
-  return method === 'post' && scope !== undefined;
+export function takesKey({ method, scope, isKeyed = method === 'post' }: EndpointDescription): boolean {
+  return isKeyed && scope !== undefined;
 }
 
 function takesIfMatch({ errors }: EndpointDescription): boolean {

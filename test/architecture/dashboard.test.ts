@@ -7,6 +7,9 @@ const sources = readSources(['web'], /\.tsx?$/);
 
 const PACKAGES = /^(preact|preact\/hooks|uplot|uplot\/dist\/uPlot\.min\.css)$/;
 const IN_TREE = /^(web|machines)\//;
+/** The way to the service, for the files that give it the words of the pages. */
+const CLIENT = 'client/headroom.ts';
+const OF_CLIENT = /^web\/api\//;
 const TYPES_ONLY = /^src\/(wire\/|features\/.*contract\.ts$)/;
 /** The data of reports, for their page alone: it belongs to no service. */
 const OF_REPORTS = /^sim\/report\/(compared-figures|connector-account|legend|report-data|summary)\.ts$/;
@@ -16,6 +19,7 @@ function importBreaches(files: readonly Source[]): readonly string[] {
   return files.flatMap((file) => {
     const breaches = importsOf(file)
       .filter((target) => !PACKAGES.test(target) && !IN_TREE.test(target) && !TYPES_ONLY.test(target))
+      .filter((target) => target !== CLIENT || !OF_CLIENT.test(file.path))
       .filter((target) => !file.path.startsWith('web/report/') || !OF_REPORTS.test(target))
       .map((target) => `${file.path} imports ${target}`);
     return VALUES_OF_WIRE.test(file.text) ? [...breaches, `${file.path} imports more than types`] : breaches;
@@ -62,6 +66,7 @@ describe('The rules of the dashboard', () => {
     "import { type ProfileView, profileViewSchema } from '../../src/features/profiles/contract.js';",
     "import type { Core } from '../../src/actors/core.js';",
     "import { Service } from '../../src/service.js';",
+    "import { createHeadroom } from '../../client/headroom.js';",
   ])('refuse %s', (text) => {
     expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).not.toEqual([]);
   });

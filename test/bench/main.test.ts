@@ -20,9 +20,12 @@ interface Ended {
 function bench(content: string | Buffer, ...options: readonly string[]): Promise<Ended> {
   const path = join(folder, 'sessions.csv');
   writeFileSync(path, content);
-  const words = ['tools/bench.js', '--no-build', 'energy', `--sessions=${path}`, ...SHORT, ...options];
+  return run('energy', `--sessions=${path}`, ...SHORT, ...options);
+}
+
+function run(...words: readonly string[]): Promise<Ended> {
   return new Promise((resolve) =>
-    execFile(process.execPath, words, (error, stdout, stderr) =>
+    execFile(process.execPath, ['tools/bench.js', '--no-build', ...words], (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
     ),
   );
@@ -32,6 +35,30 @@ const HEAD = 'arrival,departure,requested_energy (kWh),delivered_energy (kWh),st
 const ROWS = `2019-07-01 06:00:00-07:00,2019-07-01 09:00:00-07:00,9,1.5,AG-1,"a, the first"
 2019-07-01 06:05:00-07:00,2019-07-01 09:00:00-07:00,6,1,AG-2,b
 `;
+
+describe('The help', () => {
+  it.each([
+    [['energy', '--help']],
+    [['energy', '--', '--help']],
+    [['--help', 'energy']],
+    [['energy', '-h']],
+    [['energy', '--days=1', '--help']],
+  ])('of a benchmark has its options, and nothing runs after %j', async (words) => {
+    const { code, stdout, stderr } = await run(...words);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^Usage: bench /);
+    expect(stdout).toMatch(/ energy .* --sessions .* --forecasts\n$/);
+    expect(stdout).not.toMatch(/limits-read|Unknown option/);
+  });
+
+  it('has all benchmarks without a name, and refuses an unknown one', async () => {
+    expect((await run('--help')).stdout).toMatch(/limits-read[\s\S]* takeover /);
+    expect(await run('nonsense', '--help')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/no such benchmark: nonsense/),
+    });
+  });
+});
 
 describe('The energy bench', () => {
   it('reads a gzipped file with the columns of a data set, from its first car on', async () => {

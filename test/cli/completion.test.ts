@@ -35,6 +35,12 @@ const CASES = [
     ['bash', 'zsh', 'fish'],
   ],
   [['limit', '--js'], ['--json']],
+  [['limit', '--idem'], ['--idempotency-key']],
+  [['schedule', '--idem'], ['--idempotency-key']],
+  [
+    ['cluster', '--i'],
+    ['--idempotency-key', '--if-match'],
+  ],
   [['cluster', '--nonsense'], []],
 ] as const;
 

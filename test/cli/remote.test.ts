@@ -77,6 +77,55 @@ describe('A command for a running service', () => {
     expect(await following.stop('SIGINT')).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('makes a change with a key once, however often the command runs', async () => {
+    const profile = ['schedule', 'quay-1', '--limit', '7', '--from', FROM, '--to', TO, '--priority', '6'];
+    const key = ['--idempotency-key', 'evening "peak" \\ 1'];
+    const [first, second] = [await ask(...profile, ...key), await ask(...profile, ...key)];
+    expect(first.code).toBe(0);
+    expect(second.stdout).toBe(first.stdout);
+    await ask('schedule', 'quay-1', '--cancel', '6');
+    expect(await askJson('schedule', 'quay-1')).toMatchObject({ profiles: [] });
+    const create = ['cluster', '--create', 'Once', '--location', 'quay-1', '--limit', '30'];
+    const [cluster] = [
+      await askJson(...create, ...key.with(1, 'c-1')),
+      await ask(...create, ...key.with(1, 'c-1')),
+    ];
+    expect(await askJson('cluster')).toEqual([cluster]);
+    expect((await ask('cluster', String(Object(cluster).clusterId), '--delete')).stdout).toMatch(
+      /^Deleted \S+\.\n$/,
+    );
+    await ask('limit', 'quay-1', '41', ...key.with(1, 'l-1'));
+    await ask('limit', 'quay-1', '39');
+    // The late repetition does not undo the change since.
+    expect((await ask('limit', 'quay-1', '41', ...key.with(1, 'l-1'))).stdout).toMatch(/quay-1 +39 +39 +39/);
+  });
+
+  it('changes and deletes a cluster only as its ETag shows it', async () => {
+    const cluster = Object(await askJson('cluster', '--create', 'Quays', '--location', 'quay-1'));
+    const { clusterId } = cluster;
+    const { etag } = Object(await askJson('cluster', clusterId));
+    const { stderr } = await ask('cluster', clusterId);
+    expect(stderr).toBe(`For a change of this state alone: --if-match '${etag}'\n`);
+    // A shell removes the quotes.
+    const changed = await ask('cluster', clusterId, '--limit', '22', '--if-match', etag.replaceAll('"', ''));
+    expect(changed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Quays, ACTIVE: 0 kW of 22 kW\n/),
+    });
+    for (const change of [['--limit', 'none'], ['--delete']])
+      expect(await ask('cluster', clusterId, ...change, '--if-match', etag)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^headroom: --if-match: .* changed .*"headroom cluster CLUSTER".*new ETag\.\n$/,
+        ),
+      });
+    expect((await ask('cluster', clusterId, '--limit', 'none', '--if-match', '*')).stdout).toMatch(
+      /without a cap/,
+    );
+    expect((await ask('cluster', clusterId, '--delete')).code).toBe(0);
+  });
+
   it('prints a line for each change of the limit, until it is stopped', async () => {
     await ask('limit', 'quay-1', '40');
     const watching = start(['watch', 'quay-1'], environment);
@@ -123,6 +172,17 @@ describe('A command for a running service', () => {
   });
 });
 
+describe('The help of a command for a running service', () => {
+  it.each([
+    ['limit', ['--idempotency-key']],
+    ['schedule', ['--idempotency-key']],
+    ['cluster', ['--idempotency-key', '--if-match', '--delete', '--create']],
+  ] as const)('of %s has %j', async (command, flags) => {
+    const { stdout } = await ask(command, '--help');
+    for (const flag of flags) expect(stdout).toContain(flag);
+  });
+});
+
 describe('A command for a running service ends', () => {
   it('with 1 and the message of the service, if it refuses the request', async () => {
     expect(await ask('limit', 'nowhere')).toEqual({
@@ -137,6 +197,23 @@ describe('A command for a running service ends', () => {
       code: 1,
       stderr: expect.stringMatching(/^headroom: .+\n$/),
     });
+  });
+
+  it('with 1, the flag and the way out, if a key belongs to another request', async () => {
+    const key = ['--idempotency-key', 'reused'];
+    await ask('limit', 'quay-1', '40', ...key);
+    const window = ['--from', FROM, '--to', TO];
+    for (const other of [
+      ['limit', 'quay-1', '38'],
+      ['schedule', 'quay-1', '--limit', '5', ...window],
+      ['cluster', '--create', 'Other', '--location', 'quay-1'],
+    ])
+      expect(await ask(...other, ...key)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^headroom: --idempotency-key: .*another request.*give a new key.*\n$/),
+      });
+    expect(await askJson('cluster')).toEqual([]);
   });
 
   it('with 1 and the reason, if nobody answers', async () => {
@@ -156,6 +233,20 @@ describe('A command for a running service ends', () => {
     [['schedule', 'quay-1', '--priority', '5'], '--limit and --to'],
     [['schedule', 'quay-1', '--cancel', '5', '--limit', '5'], 'cannot be used with'],
     [['schedule', 'quay-1', '--limit', '5', '--to', 'noon'], 'instant'],
+    [['schedule', 'quay-1', '--limit', '5', '--to', TO, '--idempotency-key', 'k'], '--from'],
+    [['schedule', 'quay-1', '--cancel', '5', '--idempotency-key', 'k'], 'cannot be used with'],
+    [['limit', 'quay-1', '--idempotency-key', 'k'], '--idempotency-key needs a new limit'],
+    [['limit', 'quay-1', '5', '--idempotency-key', ''], '--idempotency-key'],
+    [['limit', 'quay-1', '5', '--idempotency-key', 'é'], 'printable ASCII'],
+    [['limit', 'quay-1', '5', '--idempotency-key', 'k'.repeat(256)], '1 to 255'],
+    [['cluster', '--create', 'A'], '--location'],
+    [['cluster', 'c', '--create', 'A', '--location', 'quay-1'], 'no clusterId'],
+    [['cluster', '--location', 'quay-1'], '--location needs --create'],
+    [['cluster', 'c', '--limit', '5', '--idempotency-key', 'k'], '--idempotency-key needs --create'],
+    [['cluster', '--delete'], 'clusterId'],
+    [['cluster', 'c', '--delete', '--limit', '5'], 'cannot be used with'],
+    [['cluster', 'c', '--if-match', '*'], '--if-match needs the clusterId with'],
+    [['cluster', 'c', '--delete', '--if-match', 'a b'], 'headroom cluster CLUSTER'],
   ])('with 2, and nothing sent, after %j', async (words, message) => {
     const { code, stdout, stderr } = await ask(...words);
     expect({ code, stdout, stderr }).toEqual({

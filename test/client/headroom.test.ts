@@ -76,6 +76,65 @@ describe('A client', () => {
     });
   });
 
+  it('signs in as an OAuth client once, and renews a token that is refused', async () => {
+    const { url, give, received } = await openProxy();
+    const client = { clientId: 'harbour-backend', clientSecret: 'backend-secret' };
+    const headroom = createHeadroom({ url, ...client });
+    const ask = () => headroom.get('/v1/locations/{locationId}/limits', LOCATION);
+    await Promise.all([ask(), ask()]);
+    const isToken = (line: string) => line === 'POST /v1/oauth/token';
+    expect(received.filter(isToken)).toHaveLength(1);
+    give(401);
+    await ask();
+    expect(received.filter(isToken)).toHaveLength(2);
+    for await (const item of headroom.stream()) {
+      expect(item.event).toBe('opened');
+      break;
+    }
+    const stranger = createHeadroom({ url, ...client, clientSecret: 'another-secret' });
+    for (const refused of [stranger.get('/v1/locations'), stranger.stream().next()])
+      await expect(refused).rejects.toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
+  });
+
+  it('refuses a key that no header can carry, without a request', async () => {
+    const { headroom, received } = await openProxy();
+    await expect(headroom({ apiKey: 'hr_ü' }).get('/v1/locations')).rejects.toMatchObject({ status: 401 });
+    expect(received).toEqual([]);
+  });
+
+  it('sends headers, reports the ETag of an answer, and repeats nothing if its listener throws', async () => {
+    const { headroom, received } = await openProxy();
+    const body = { name: 'Tagged', locationIds: ['quay-1'] };
+    const header = { 'Idempotency-Key': '"tagged"' };
+    const [created, again] = [
+      await headroom().post('/v1/clusters', { body, header }),
+      await headroom().post('/v1/clusters', { body, header }),
+    ];
+    expect(again).toEqual(created);
+    const path = { clusterId: created.clusterId };
+    const tags: (string | undefined)[] = [];
+    await headroom().get('/v1/clusters/{clusterId}', {
+      path,
+      onAnswer: ({ entityTag }) => tags.push(entityTag),
+    });
+    const change = { path, header: { 'If-Match': tags[0] ?? '' }, body: { limitKw: 20 } };
+    await headroom().patch('/v1/clusters/{clusterId}', change);
+    await expect(headroom().patch('/v1/clusters/{clusterId}', change)).rejects.toMatchObject({ status: 412 });
+    const sent = received.length;
+    const onAnswer = () => {
+      throw new Error('a defect of the listener');
+    };
+    await expect(headroom().delete('/v1/clusters/{clusterId}', { path, onAnswer })).rejects.toThrow('defect');
+    expect(received).toHaveLength(sent + 1);
+  });
+
+  it('opens an answer of another type as it is', async () => {
+    const headroom = createHeadroom({ url: site.httpUrl, apiKey: API_KEY });
+    const response = await headroom.open('/v1/energy?groupBy=location', { accept: 'text/csv' });
+    expect(await response.text()).toMatch(/^period,locationId/);
+    await expect(headroom.open('/v1/nothing')).rejects.toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  });
+
   it('throws the refusal of the service as its error', async () => {
     const headroom = createHeadroom({ url: site.httpUrl, apiKey: API_KEY });
     await expect(

@@ -144,6 +144,29 @@ export function describeIdempotency(environmentOf: () => Promise<Readonly<Record
       expect(await state()).toEqual(before);
     });
 
+    it('does not undo a later permanent limit, also after a failure between commit and answer', async () => {
+      const put = (limitKw: number, key: string) =>
+        service.send('PUT', '/locations/quay-1/limit', {
+          headers: { 'x-api-key': apiKeyOf(HARBOUR), 'idempotency-key': key },
+          body: { limitKw },
+        });
+      const first = await put(41, '"limit"');
+      expect(first).toMatchObject({ status: 200, body: { permanentLimitKw: 41, effectiveLimitKw: 41 } });
+      await put(39, '"later"');
+      expectReplay(await put(41, '"limit"'), first);
+      refusalOf(await put(42, '"limit"'), 'IDEMPOTENCY_KEY_REUSED');
+      append = async (store, ...asked) => {
+        await store.append(...asked);
+        throw new StoreUnavailableError('the service died after its commit', { isOutcomeUnknown: true });
+      };
+      refusalOf(await put(38, '"lost"'), 'SERVICE_UNAVAILABLE');
+      append = undefined;
+      service = await service.restart({ clock, wrapStore });
+      await put(37, '"last"');
+      expect(await put(38, '"lost"')).toMatchObject({ status: 200, body: { permanentLimitKw: 38 } });
+      expect((await service.call('GET', '/locations/quay-1/limits')).body.permanentLimitKw).toBe(37);
+    });
+
     it('gets it after a failure between commit and answer, at every POST: one commit has both', async () => {
       const posts = await everyPost();
       let isLost = false;

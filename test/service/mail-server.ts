@@ -1,4 +1,4 @@
-// A mail server that keeps the mails it takes, and refuses them while a test wants it to.
+// A mail server that keeps the mails it takes, and refuses texts, senders and receivers while a test wants it to.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -18,16 +18,37 @@ export interface MailServer {
   /** Attempts, refused ones included. */
   readonly attempts: readonly ReceivedMail[];
   isRefusing: boolean;
+  /** The SMTP code of such a refusal. */
+  refusalCode: number;
+  /** An answer to a text waits for it. */
+  answersAfter: Promise<void>;
+  /** By address: the SMTP code with which it is refused, as a sender or receiver. */
+  readonly refusedWith: Map<string, number>;
+  /** Receivers that were asked for, refused ones included. */
+  readonly asked: readonly string[];
   stop(): Promise<void>;
 }
 
 export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const attempts: ReceivedMail[] = [];
+  const asked: string[] = [];
+  const refusedWith = new Map<string, number>();
+  const verdictOn = (address: string): Error | undefined => {
+    const responseCode = refusedWith.get(address);
+    return responseCode === undefined
+      ? undefined
+      : Object.assign(new Error(`no ${address} here`), { responseCode });
+  };
   const smtp = new SMTPServer({
     authOptional: true,
     hideSTARTTLS: true,
     disableReverseLookup: true,
+    onMailFrom: ({ address }, _session, done) => done(verdictOn(address)),
+    onRcptTo({ address }, _session, done) {
+      asked.push(address);
+      done(verdictOn(address));
+    },
     onData(stream, { envelope }, done) {
       void text(stream).then((raw) => {
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
@@ -37,9 +58,12 @@ export async function startMailServer(): Promise<MailServer> {
           envelope.rcptTo.map(({ address }) => address),
         );
         attempts.push(mail);
-        if (server.isRefusing) return done(new Error('no room'));
-        mails.push(mail);
-        return done();
+        const { answersAfter, isRefusing, refusalCode: responseCode } = server;
+        void answersAfter.then(() => {
+          if (isRefusing) return done(Object.assign(new Error('no room'), { responseCode }));
+          mails.push(mail);
+          return done();
+        });
       });
     },
   });
@@ -51,6 +75,10 @@ export async function startMailServer(): Promise<MailServer> {
     mails,
     attempts,
     isRefusing: false,
+    answersAfter: Promise.resolve(),
+    refusalCode: 450,
+    refusedWith,
+    asked,
     stop: () => new Promise((resolve) => smtp.close(() => resolve())),
   };
   return server;

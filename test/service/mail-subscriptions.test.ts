@@ -66,6 +66,9 @@ const deliveries = async (id: string, state: 'dead' | 'waiting') =>
   bodyOf(await service.call('GET', `/mail-subscriptions/${id}/deliveries?state=${state}`), deliveryListSchema)
     .deliveries;
 
+const replay = async (id: string) =>
+  bodyOf(await service.call('POST', `/mail-subscriptions/${id}/replay`, {}), deliveryListSchema).deliveries;
+
 describe('A mail subscription', () => {
   it('gathers the events of half a minute into one plain mail to its receivers', async () => {
     const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed', 'provisioning.changed'] });
@@ -134,11 +137,134 @@ describe('A mail subscription', () => {
       expect(await deliveries(mailSubscriptionId, 'dead')).toHaveLength(2);
     });
     server.isRefusing = false;
-    const replayed = await service.call('POST', `/mail-subscriptions/${mailSubscriptionId}/replay`, {});
-    expect(bodyOf(replayed, deliveryListSchema).deliveries).toHaveLength(2);
+    expect(await replay(mailSubscriptionId)).toHaveLength(2);
     await untilMails(1);
     expect(server.mails[0]?.headers.get('subject')).toBe('the organization: cluster.changed (2)');
     await eventually(async () => expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]));
+  });
+
+  it('reaches its other receivers once, and gives up at once for an address that is refused', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set('night@harbour.example', 550);
+    for (const name of ['a', 'b']) await addCluster(name);
+    await untilMails(1);
+    expect(server.mails[0]?.to).toEqual(['day@harbour.example']);
+    const dead = {
+      to: ['night@harbour.example'],
+      error: expect.stringMatching(/^night@harbour\.example: .*550/),
+      attempts: 1,
+      nextAttemptAt: null,
+    };
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([dead, dead]),
+    );
+    expect(await deliveries(mailSubscriptionId, 'waiting')).toEqual([]);
+    for (let hour = 0; hour < 80; hour++) clock.advance(HOUR_MS);
+    await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
+    expect(server.asked.filter((address) => address === 'night@harbour.example')).toHaveLength(1);
+    server.refusedWith.clear();
+    await replay(mailSubscriptionId);
+    await untilMails(2);
+    expect(server.mails.map(({ to }) => to)).toEqual([['day@harbour.example'], ['night@harbour.example']]);
+    // The header names all, so that the repeated mail equals the first.
+    expect(server.mails[1]?.headers.get('to')).toBe(server.mails[0]?.headers.get('to'));
+    await eventually(async () => expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]));
+  });
+
+  it('sends dead letters to the address that replaced a wrong one, and to nobody twice', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set('night@harbour.example', 553);
+    await addCluster('a');
+    await untilMails(1);
+    await eventually(async () => expect(await deliveries(mailSubscriptionId, 'dead')).toHaveLength(1));
+    const to = ['day@harbour.example', 'nacht@harbour.example'];
+    await service.call('PUT', `/mail-subscriptions/${mailSubscriptionId}`, { to });
+    await replay(mailSubscriptionId);
+    await untilMails(2);
+    expect(server.mails[1]?.to).toEqual(['nacht@harbour.example']);
+  });
+
+  it('keeps a refused replay as a dead letter, without another attempt', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    for (const address of TO) server.refusedWith.set(address, 550);
+    await addCluster('a');
+    await eventually(async () => {
+      clock.advance(500);
+      expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([{ to: TO, attempts: 1 }]);
+    });
+    await replay(mailSubscriptionId);
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([{ to: TO, attempts: 2 }]),
+    );
+    expect([server.mails, server.attempts]).toEqual([[], []]);
+  });
+
+  it('repeats a delayed address alone, beside one that is refused and one that has the mail', async () => {
+    const [taken, delayed, refused] = [
+      'a@harbour.example',
+      'b@harbour.example',
+      'c@harbour.example',
+    ] as const;
+    const { mailSubscriptionId } = await subscribe({
+      to: [taken, delayed, refused],
+      types: ['cluster.changed'],
+    });
+    server.refusedWith.set(delayed, 451).set(refused, 550);
+    await addCluster('a');
+    await untilMails(1);
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([{ to: [delayed], attempts: 1 }]),
+    );
+    expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([{ to: [refused] }]);
+    service = await service.restart({ clock });
+    server.refusedWith.set(refused, 451);
+    // The replay and the repeated mail concern one event.
+    await replay(mailSubscriptionId);
+    await eventually(() => {
+      clock.advance(60_000);
+      expect(server.asked.filter((address) => address === delayed).length).toBeGreaterThan(3);
+      expect(server.asked.filter((address) => address === refused).length).toBeGreaterThan(3);
+    });
+    server.refusedWith.clear();
+    await eventually(() => {
+      clock.advance(HOUR_MS);
+      expect(server.mails).toHaveLength(3);
+    });
+    expect(server.mails.flatMap(({ to }) => to).sort()).toEqual([taken, delayed, refused]);
+    await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
+    expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]);
+  });
+
+  it('lists all its receivers that never got a mail, after three days of delays beside a refusal', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set(TO[0] ?? '', 451).set(TO[1] ?? '', 550);
+    await addCluster('a');
+    await eventually(async () => {
+      clock.advance(HOUR_MS / 2);
+      expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([{ to: TO }]);
+    });
+    expect(server.asked.filter((address) => address === TO[1])).toHaveLength(1);
+    expect(await deliveries(mailSubscriptionId, 'waiting')).toEqual([]);
+  });
+
+  it('gives up a text that is refused for good, and waits for a sender that the operator can mend', async () => {
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set(FROM, 550);
+    await addCluster('a');
+    await eventually(async () => {
+      clock.advance(500);
+      expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([{ to: TO, attempts: 1 }]);
+    });
+    server.refusedWith.clear();
+    Object.assign(server, { isRefusing: true, refusalCode: 554 });
+    await eventually(async () => {
+      clock.advance(500);
+      expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([
+        { to: TO, error: expect.stringMatching(/554 no room/) },
+      ]);
+    });
+    expect(server.attempts).toHaveLength(1);
+    await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
   });
 
   it('writes names with line breaks on one line, and into no header', async () => {

@@ -1,6 +1,5 @@
 // Page of the organization's credentials: lists them, and creates and ends them if the signed-in credential may.
 import './access.css';
-import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { path } from '../api/client.js';
 import { ConfirmDialog } from '../clusters/confirm-dialog.js';
@@ -8,6 +7,7 @@ import { useTitle } from '../shell/title.js';
 import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
+import { Fact } from '../ui/fact.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
@@ -115,7 +115,7 @@ function CredentialDetails({
   return (
     <Dialog title={`${noun} ${labelOf(row)}`} onClose={onClose}>
       <div class="stack">
-        <dl class="credential">
+        <dl class="facts">
           <Fact name={KINDS[row.kind].id}>
             <code>{row.id}</code>
           </Fact>
@@ -165,15 +165,6 @@ function CredentialDetails({
 
 function nameAndId({ name, id }: CredentialRow): string {
   return name === null ? id : `${name} (${id})`;
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
-  );
 }
 
 function EndDialog({

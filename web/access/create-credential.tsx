@@ -1,15 +1,14 @@
 // Dialog that creates a credential. It shows the secret once, and no part of the page keeps it.
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { IssuedApiKey, IssuedOauthClient } from '../../src/features/credentials/contract.js';
 import { fromLocalInput } from '../location/local-input.js';
 import { messagesByField } from '../location/profile-draft.js';
 import { SubmissionForm } from '../location/submission-form.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
-import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
-import { Notice } from '../ui/notice.js';
+import { SecretDialog } from '../ui/secret-dialog.js';
 import { localText, utcText } from '../ui/time.js';
 import { type CredentialKind, KINDS } from './credential-rows.js';
 import { scopeWords } from './scope-words.js';
@@ -144,43 +143,14 @@ function ShowSecret({
 }) {
   const { noun, secret: label } = KINDS[kind];
   return (
-    <Dialog title={`The ${noun} ${issued.name ?? ''} was created`} onClose={onClose}>
-      <div class="stack">
-        <Notice kind="warning">
-          Copy it now: the secret is shown only once. The service keeps only its hash.
-        </Notice>
-        {'clientId' in issued && <Copyable label="Client id" text={issued.clientId} />}
-        <Copyable label={label} text={'apiKey' in issued ? issued.apiKey : issued.clientSecret} />
-        <div class="row">
-          <Button kind="primary" onClick={onClose}>
-            I have stored the secret
-          </Button>
-        </div>
-      </div>
-    </Dialog>
-  );
-}
-
-function Copyable({ label, text }: { readonly label: string; readonly text: string }) {
-  const shown = useRef<HTMLDivElement>(null);
-
-  async function copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text);
-      announce(`${label} copied.`);
-    } catch {
-      // Browsers allow copying only on pages that came over HTTPS.
-      shown.current?.querySelector('input')?.select();
-      announce(`${label} selected: copy it with the keyboard.`, 'warning');
-    }
-  }
-
-  return (
-    <div ref={shown} class="copyable">
-      <Field label={label} readOnly value={text} autoComplete="off" spellcheck={false} />
-      <Button label={`Copy the ${label}`} onClick={() => void copy()}>
-        Copy
-      </Button>
-    </div>
+    <SecretDialog
+      title={`The ${noun} ${issued.name ?? ''} was created`}
+      note="The service keeps only its hash."
+      texts={[
+        ...('clientId' in issued ? [['Client id', issued.clientId] as const] : []),
+        [label, 'apiKey' in issued ? issued.apiKey : issued.clientSecret],
+      ]}
+      onClose={onClose}
+    />
   );
 }

@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Scope, string>> = {
   'org:write': 'Read and record limits of the organization',
   'operator:write': 'Act as the grid operator',
   'meter:write': 'Report as the meter of a location',
-  'credentials:write': 'Create and end credentials on this page',
+  'credentials:write': 'Create and end credentials, webhooks and mails',
 };
 
 /** Undefined for a scope of a newer service. */

@@ -1,4 +1,5 @@
 // A failed request, with the fields of the error envelope.
+import { HeadroomError } from '../../client/headroom.js';
 import type { ErrorCode } from '../../machines/values/errors.js';
 
 /** `UNREACHABLE`: no answer at all. `UNREADABLE`: the answer does not come from this service. */
@@ -22,30 +23,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The error of an answer that is not 2xx. */
-export async function errorOf(response: Response): Promise<ApiError> {
-  const envelope: unknown = await response.json().catch(() => undefined);
-  const error = isEnvelope(envelope) ? envelope.error : undefined;
-  if (error !== undefined) return new ApiError(response.status, error.code, error.message, error.requestId);
-  return new ApiError(
-    response.status,
-    'UNREADABLE',
-    `A proxy between this page and the service answered ${response.status}.`,
-  );
-}
-
 /** Converts any thrown value. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  return new ApiError(0, 'UNREACHABLE', 'The service does not answer.');
-}
-
-interface Envelope {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly requestId: string };
-}
-
-function isEnvelope(value: unknown): value is Envelope {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
-  const { error } = value;
-  return typeof error === 'object' && error !== null && 'code' in error && 'message' in error;
+  if (!(thrown instanceof HeadroomError) || thrown.status === 0)
+    return new ApiError(0, 'UNREACHABLE', 'The service does not answer.');
+  const { status, code, message, requestId } = thrown;
+  return code === 'UNKNOWN_ANSWER'
+    ? new ApiError(status, 'UNREADABLE', `A proxy between this page and the service answered ${status}.`)
+    : new ApiError(status, code as ErrorCode, message, requestId);
 }

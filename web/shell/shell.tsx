@@ -33,6 +33,7 @@ const PAGES = [
   ['clusters', 'Clusters'],
   ['organization', 'Organization'],
   ['alarms', 'Alarms'],
+  ['webhooks', 'Webhooks'],
   ['access', 'Access'],
 ] as const;
 
@@ -44,6 +45,7 @@ const LIST_OF: Readonly<Record<Route['page'], string>> = {
   cluster: 'clusters',
   organization: 'organization',
   alarms: 'alarms',
+  webhooks: 'webhooks',
   access: 'access',
   unknown: '',
 };

@@ -28,8 +28,6 @@ export const createClusterRequestSchema = z
     ],
   });
 
-const CHANGEABLE = ['name', 'limitKw', 'locationIds', 'status'] as const;
-
 export const updateClusterRequestSchema = z
   .object({
     name: clusterNameSchema.optional(),
@@ -45,7 +43,7 @@ export const updateClusterRequestSchema = z
   .meta({
     id: 'UpdateClusterRequest',
     examples: [{ limitKw: 80 }, { limitKw: null }, { locationIds: ['quay-1'], status: 'INACTIVE' }],
-    anyOf: CHANGEABLE.map((name) => ({ required: [name] })),
+    minProperties: 1,
   });
 
 export const clusterSchema = z

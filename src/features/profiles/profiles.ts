@@ -181,13 +181,23 @@ export const setPermanentLimit = endpoint({
   requestSchema: permanentLimitRequestSchema,
   responseSchema: permanentLimitSchema,
   mayWarn: true,
+  isKeyed: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, by, path, body: { limitKw }, warn }) {
+  async handle(core, { tenantUuid, by, path, body: { limitKw }, warn, keep }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const { locationId } = location.record;
     const atMs = core.clock.nowMs();
-    await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }], by);
+    const kept = keep(() => {
+      const { stack } = location.actor.getSnapshot().context;
+      const effectiveLimitKw = effectiveLimitKwAt(stack, limitKw, atMs);
+      return { locationId, permanentLimitKw: limitKw, effectiveLimitKw };
+    });
+    await core.store.append(
+      tenantUuid,
+      [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }, ...kept],
+      by,
+    );
     const now = core.clock.nowMs();
     location.record = { ...location.record, permanentLimitKw: limitKw };
     core.directory.sendToLocation(location, { type: 'permanentLimit.set', limitKw, now });

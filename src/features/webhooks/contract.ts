@@ -114,6 +114,7 @@ export type MailSubscriptionView = z.output<typeof mailSubscriptionSchema>;
 export const mailSubscriptionListSchema = z
   .object({ mailSubscriptions: z.array(mailSubscriptionSchema) })
   .meta({ id: 'MailSubscriptionList' });
+export type MailSubscriptionList = z.output<typeof mailSubscriptionListSchema>;
 
 export const mailSubscriptionDeletedSchema = z
   .object({ mailSubscriptionId: z.string(), deleted: z.literal(true) })
@@ -122,8 +123,10 @@ export const mailSubscriptionDeletedSchema = z
 export const issuedWebhookSchema = webhookSchema
   .extend({ secret: z.string().meta({ description: 'Only this answer has it: `whsec_` and base64.' }) })
   .meta({ id: 'IssuedWebhook' });
+export type IssuedWebhook = z.output<typeof issuedWebhookSchema>;
 
 export const webhookListSchema = z.object({ webhooks: z.array(webhookSchema) }).meta({ id: 'WebhookList' });
+export type WebhookList = z.output<typeof webhookListSchema>;
 
 export const webhookDeletedSchema = z
   .object({ webhookId: z.string(), deleted: z.literal(true) })
@@ -170,6 +173,10 @@ export const deliveryListSchema = z
           locationId: z.string().nullable(),
           attempts: z.number().int(),
           error: z.string().meta({ description: 'Of the last attempt.' }),
+          to: z
+            .array(z.string())
+            .nullable()
+            .meta({ description: 'Receivers of a mail that do not have it yet. Null for a webhook.' }),
           diedAt: instantSchema
             .nullable()
             .meta({ description: 'Null for an event that was never given up.' }),

@@ -7,7 +7,14 @@ import type { Cancel, Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import { ENERGY_MANAGEMENT, type EventRecord, type EventType } from '../../ports/records.js';
 import type { Store } from '../../ports/store.js';
-import type { DeadLetter, SendMail, SendWebhook, WebhookFailure, WebhookLane } from '../../ports/webhooks.js';
+import type {
+  DeadLetter,
+  MailFailure,
+  SendMail,
+  SendWebhook,
+  WebhookFailure,
+  WebhookLane,
+} from '../../ports/webhooks.js';
 import { signWebhook } from '../../secrets.js';
 import { toInstant } from '../../wire/instants.js';
 import { mailOf } from './mail-text.js';
@@ -75,6 +82,8 @@ interface Run {
   readonly kind: 'log' | 'lane' | 'letters';
   readonly locationId: LocationId | null;
   readonly events: readonly EventRecord[];
+  /** Of a mail: the receivers that it leaves out. */
+  readonly settledTo: readonly string[];
 }
 
 interface RunResult {
@@ -83,7 +92,7 @@ interface RunResult {
   /** The events of one message that failed. */
   readonly failed?: {
     readonly events: readonly EventRecord[];
-    readonly failure: NonNullable<WebhookFailure>;
+    readonly failure: NonNullable<WebhookFailure> & Partial<NonNullable<MailFailure>>;
   };
 }
 
@@ -92,6 +101,8 @@ interface RoundInput {
   readonly webhook: PlacedWebhook;
   readonly lanes: readonly WebhookLane[];
   readonly letters: readonly DeadLetter[];
+  /** By event: the letters of receivers that refused the mail under way. */
+  readonly ofMail: ReadonlyMap<number, DeadLetter>;
   readonly runs: readonly Run[];
   readonly cursorId: number;
   /** A mail that begins. Its events are fixed before it leaves, so that its attempts are alike. */
@@ -222,8 +233,8 @@ export class Courier {
       endedLanes.length + change.lanes.length + change.deadLetters.length + revived.length > 0;
     const progress = { webhookId, cursorId, endedLanes, ...change, revived };
     if (isChanged) await store.append(tenantUuid, [{ kind: 'webhook.progress', progress }]);
-    for (const { nextAttemptAtMs, ...letter } of change.deadLetters)
-      if (nextAttemptAtMs === null) this.#reportDead(tenantUuid, webhookId, letter);
+    const dead = change.deadLetters.filter(({ nextAttemptAtMs }) => nextAttemptAtMs === null);
+    this.#reportDead(tenantUuid, webhookId, dead);
     if (hasMore) return clock.nowMs();
     const renewed = new Map(lanes.map((lane) => [lane.locationId, lane]));
     for (const lane of change.lanes) renewed.set(lane.locationId, lane);
@@ -265,7 +276,7 @@ export class Courier {
     const runs: Run[] = [];
     const fresh = events.filter((event) => isWanted(event) && !held.has(event.locationId));
     for (const [locationId, ofLocation] of byLocation(fresh))
-      runs.push({ kind: 'log', locationId, events: ofLocation });
+      runs.push({ kind: 'log', locationId, events: ofLocation, settledTo: [] });
     const endedLanes: (LocationId | null)[] = [];
     const due = lanes.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= now);
     due.sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
@@ -273,7 +284,7 @@ export class Courier {
       const ofLane = await readEvents(trx, tenantUuid, { afterId, types, locationId, count: EVENTS_AT_ONCE });
       const waiting = ofLane.events.filter((event) => event.id <= cursorId && isWanted(event));
       if (waiting.length === 0) endedLanes.push(locationId);
-      else runs.push({ kind: 'lane', locationId, events: waiting });
+      else runs.push({ kind: 'lane', locationId, events: waiting, settledTo: [] });
     }
     const filter = { isResting: false, afterId: 0, count: LETTERS_AT_ONCE };
     const letters = await loadDeadLetters(trx, tenantUuid, webhookId, filter);
@@ -282,6 +293,7 @@ export class Courier {
       webhook,
       lanes,
       letters,
+      ofMail: NO_LETTERS,
       runs: [...runs, ...replays],
       cursorId,
       opened: [],
@@ -304,13 +316,15 @@ export class Courier {
     const now = clock.nowMs();
     const lanes = await loadLanes(trx, tenantUuid, webhook.webhookId);
     const [lane] = lanes;
-    const filter = { isResting: false, afterId: 0, count: LETTERS_AT_ONCE };
-    const letters = await loadDeadLetters(trx, tenantUuid, webhook.webhookId, filter);
+    const lettersOf = (isResting: boolean, placeId: number, count: number) =>
+      loadDeadLetters(trx, tenantUuid, webhook.webhookId, { isResting, afterId: placeId, count });
+    const letters = await lettersOf(false, 0, LETTERS_AT_ONCE);
     const { replays, forgotten } = await this.#replaysOf(trx, tenantUuid, letters, now);
     const input = {
       webhook,
       lanes,
       letters,
+      ofMail: NO_LETTERS,
       runs: replays,
       cursorId: webhook.cursorId,
       opened: [],
@@ -328,7 +342,18 @@ export class Courier {
       const ofMail = wanted.filter(({ id }) => id <= webhook.cursorId);
       if (ofMail.length === 0) return { ...input, endedLanes: [null], hasMore: true };
       if (lane.nextAttemptAtMs > now) return input;
-      return { ...input, runs: [...replays, { kind: 'lane', locationId: null, events: ofMail }] };
+      const refused = [
+        ...(await lettersOf(true, afterId, EVENTS_OF_MAIL)),
+        ...(await lettersOf(false, afterId, EVENTS_OF_MAIL)),
+      ];
+      const { settledTo } = lane;
+      // One run of a round writes the letters of an event: those of this mail are sent again in the next round.
+      const others = replays.filter(({ events: replayed }) => replayed.every(({ id }) => id <= afterId));
+      return {
+        ...input,
+        ofMail: new Map(refused.map((letter) => [letter.eventId, letter])),
+        runs: [...others, { kind: 'lane', locationId: null, events: ofMail, settledTo }],
+      };
     }
     const isFull = events.length === EVENTS_OF_MAIL;
     const cursorId = isFull ? (events.at(-1)?.id ?? newestId) : newestId;
@@ -337,7 +362,7 @@ export class Courier {
     // The clock may have been set back since.
     const gatheredAtMs = first.atMs > now ? now : first.atMs + MAIL_GATHERS_MS;
     if (gatheredAtMs > now) return { ...input, gatheredAtMs };
-    const opened = { locationId: null, afterId, attempts: 0, nextAttemptAtMs: now, error: '' };
+    const opened = laneAfter(null, afterId, now);
     return { ...input, cursorId, opened: [opened], hasMore: true };
   }
 
@@ -351,15 +376,20 @@ export class Courier {
     const replays: Run[] = [];
     const forgotten: number[] = [];
     for (const [locationId, ofLocation] of byLocation(letters)) {
-      const events: EventRecord[] = [];
-      for (const { eventId, nextAttemptAtMs } of ofLocation.slice(0, EVENTS_AT_ONCE)) {
+      // Events for the same receivers share a mail.
+      const runs = new Map<
+        string,
+        { readonly events: EventRecord[]; readonly settledTo: readonly string[] }
+      >();
+      for (const { eventId, nextAttemptAtMs, settledTo } of ofLocation.slice(0, EVENTS_AT_ONCE)) {
         if ((nextAttemptAtMs ?? now) > now) break;
         const part = { afterId: eventId - 1, types: undefined, locationId, count: 1 };
         const [event] = (await this.#options.readEvents(trx, tenantUuid, part)).events;
-        if (event?.id === eventId) events.push(event);
-        else forgotten.push(eventId);
+        const key = settledTo.join(' ');
+        if (event?.id !== eventId) forgotten.push(eventId);
+        else if (!runs.get(key)?.events.push(event)) runs.set(key, { events: [event], settledTo });
       }
-      if (events.length > 0) replays.push({ kind: 'letters', locationId, events });
+      for (const run of runs.values()) replays.push({ kind: 'letters', locationId, ...run });
     }
     return { replays, forgotten };
   }
@@ -376,7 +406,7 @@ export class Courier {
         : [
             {
               events: run.events,
-              send: () => this.#sendMail(tenantUuid, { ...webhook, mailTo }, names, run.events),
+              send: () => this.#sendMail(tenantUuid, { ...webhook, mailTo }, names, run),
             },
           ];
     for (const { events, send } of messages) {
@@ -392,12 +422,20 @@ export class Courier {
     tenantUuid: TenantUuid,
     { webhookId, mailTo }: { readonly webhookId: string; readonly mailTo: readonly string[] },
     names: ReadonlyMap<string, string>,
-    events: readonly EventRecord[],
-  ): Promise<WebhookFailure> {
+    { events, settledTo }: Run,
+  ): Promise<MailFailure> {
+    const receivers = without(mailTo, settledTo);
+    if (receivers.length === 0) return undefined;
     const messageId = `${webhookId}.${events[0]?.id ?? 0}-${events.at(-1)?.id ?? 0}`;
     const { signal } = this.#stopped;
-    const mail = { tenantUuid, to: mailTo, messageId, ...mailOf(events, names), signal };
-    return this.#options.sendMail?.(mail) ?? { error: 'this service sends no mail' };
+    const mail = { tenantUuid, to: mailTo, receivers, messageId, ...mailOf(events, names), signal };
+    return (
+      this.#options.sendMail?.(mail) ?? {
+        error: 'this service sends no mail',
+        refused: [],
+        delayed: receivers,
+      }
+    );
   }
 
   #sendEvent(tenantUuid: TenantUuid, webhook: PlacedWebhook, event: EventRecord): Promise<WebhookFailure> {
@@ -425,16 +463,15 @@ export class Courier {
     return send({ tenantUuid, url, headers, body, signal: this.#stopped.signal });
   }
 
-  #reportDead(
-    tenantUuid: TenantUuid,
-    webhookId: string,
-    { eventId, attempts, error }: Omit<DeadLetter, 'nextAttemptAtMs'>,
-  ): void {
+  #reportDead(tenantUuid: TenantUuid, webhookId: string, dead: readonly DeadLetter[]): void {
+    const [first] = dead;
+    if (first === undefined) return;
     const { log, onResult } = this.#options;
-    onResult('dead');
+    for (const _ of dead) onResult('dead');
+    const { eventId, attempts, error } = first;
     log.warn(
-      { tenantUuid, webhookId, eventId, attempts, error },
-      'a webhook or mail server did not take an event: it is given up',
+      { tenantUuid, webhookId, eventId, attempts, error, events: dead.length },
+      'a webhook, or a receiver of mails, did not take events: they are given up, first eventId',
     );
   }
 
@@ -466,7 +503,11 @@ export class Courier {
 }
 
 /** The changes of a round beside the cursor. */
-function progressOf({ webhook, lanes, letters }: RoundInput, results: readonly RunResult[], now: EpochMs) {
+function progressOf(
+  { webhook, lanes, letters, ofMail }: RoundInput,
+  results: readonly RunResult[],
+  now: EpochMs,
+) {
   const newLanes: WebhookLane[] = [];
   const deadLetters: DeadLetter[] = [];
   const revived: number[] = [];
@@ -479,48 +520,65 @@ function progressOf({ webhook, lanes, letters }: RoundInput, results: readonly R
         if (letter === undefined || failed === undefined) continue;
         const attempts = letter.attempts + 1;
         const nextAttemptAtMs = now + waitMsAfter(attempts, failed.failure);
-        const isOver = nextAttemptAtMs > (letter.triedUntilMs ?? 0);
-        const { error } = failed.failure;
+        const { error, refused = [], delayed } = failed.failure;
+        const isOver = delayed?.length === 0 || nextAttemptAtMs > (letter.triedUntilMs ?? 0);
+        const taken = without(webhook.mailTo ?? [], [...refused, ...(delayed ?? [])]);
+        const settledTo = [...new Set([...letter.settledTo, ...taken])];
         const rest = isOver
           ? { diedAtMs: now, nextAttemptAtMs: null, triedUntilMs: null }
           : { nextAttemptAtMs };
-        deadLetters.push({ ...letter, attempts, error, ...rest });
+        deadLetters.push({ ...letter, attempts, error, settledTo, ...rest });
       }
       continue;
     }
     if (failed === undefined) {
       const lastId = sent.at(-1);
-      if (kind === 'lane' && lastId !== undefined)
-        newLanes.push({ locationId, afterId: lastId, attempts: 0, nextAttemptAtMs: now, error: '' });
+      if (kind === 'lane' && lastId !== undefined) newLanes.push(laneAfter(locationId, lastId, now));
       continue;
     }
     const { events, failure } = failed;
+    const { error, refused = [], delayed } = failure;
     const lane = lanes.find((each) => each.locationId === locationId);
     // A lane counts the attempts of its next message alone.
     const attempts = (sent.length === 0 && kind === 'lane' ? (lane?.attempts ?? 0) : 0) + 1;
     const nextAttemptAtMs = now + waitMsAfter(attempts, failure);
-    const { error } = failure;
     const isTried = ({ atMs }: EventRecord) =>
-      nextAttemptAtMs <= Math.max(atMs, webhook.updatedAtMs) + TRIED_FOR_MS;
+      delayed?.length !== 0 && nextAttemptAtMs <= Math.max(atMs, webhook.updatedAtMs) + TRIED_FOR_MS;
     const alive = events.find(isTried);
     const dead = alive === undefined ? events : events.slice(0, events.indexOf(alive));
-    for (const { id, locationId: place } of dead)
-      deadLetters.push({
-        eventId: id,
-        locationId: place,
-        attempts,
-        error,
-        diedAtMs: now,
-        nextAttemptAtMs: null,
-        triedUntilMs: null,
-      });
+    const { mailTo } = webhook;
+    const givenUp = { attempts, error, diedAtMs: now, nextAttemptAtMs: null, triedUntilMs: null };
+    // A receiver that refused a mail for good gives up all its events, while others wait for them.
+    for (const { id, locationId: place } of refused.length > 0 ? events : dead) {
+      const owedTo = id <= (dead.at(-1)?.id ?? 0) ? [...refused, ...(delayed ?? [])] : refused;
+      const earlier = ofMail.get(id);
+      const settledTo = without(earlier?.settledTo ?? mailTo ?? [], owedTo);
+      deadLetters.push({ eventId: id, locationId: place, ...givenUp, ...underWay(earlier), settledTo });
+    }
     const lastDead = dead.at(-1);
-    if (lastDead !== undefined)
-      newLanes.push({ locationId, afterId: lastDead.id, attempts: 0, nextAttemptAtMs: now, error: '' });
+    const settledTo =
+      mailTo === null || alive === undefined
+        ? []
+        : [...new Set([...run.settledTo, ...without(mailTo, delayed ?? [])])];
+    if (lastDead !== undefined) newLanes.push({ ...laneAfter(locationId, lastDead.id, now), settledTo });
     else if (alive !== undefined)
-      newLanes.push({ locationId, afterId: alive.id - 1, attempts, nextAttemptAtMs, error });
+      newLanes.push({ locationId, afterId: alive.id - 1, attempts, nextAttemptAtMs, error, settledTo });
   }
   return { lanes: newLanes, deadLetters, revived };
+}
+
+/** The next message of a location begins, without an attempt yet. */
+function laneAfter(locationId: LocationId | null, afterId: number, now: EpochMs): WebhookLane {
+  return { locationId, afterId, attempts: 0, nextAttemptAtMs: now, error: '', settledTo: [] };
+}
+
+/** A letter that is sent again already goes on. */
+function underWay(letter: DeadLetter | undefined) {
+  return letter && { nextAttemptAtMs: letter.nextAttemptAtMs, triedUntilMs: letter.triedUntilMs };
+}
+
+function without(addresses: readonly string[], left: readonly string[]): readonly string[] {
+  return addresses.filter((address) => !left.includes(address));
 }
 
 function isWantedBy({ locationIds }: PlacedWebhook, { locationId, data }: EventRecord): boolean {
@@ -530,6 +588,7 @@ function isWantedBy({ locationIds }: PlacedWebhook, { locationId, data }: EventR
 }
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
+const NO_LETTERS: ReadonlyMap<number, DeadLetter> = new Map();
 
 /** The names of the tenant's locations. */
 async function namesOf(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<ReadonlyMap<string, string>> {

@@ -31,6 +31,8 @@ interface LaneRow {
   readonly attempts: number;
   readonly next_attempt_at_ms: number | string;
   readonly error: string;
+  /** A JSON list; null without a receiver. */
+  readonly settled_to: string | null;
 }
 
 interface LetterRow {
@@ -41,6 +43,7 @@ interface LetterRow {
   readonly error: string;
   readonly next_attempt_at_ms: number | string | null;
   readonly tried_until_ms: number | string | null;
+  readonly settled_to: string | null;
 }
 
 const PARTS = ['webhook_lanes', 'webhook_dead_letters'] as const;
@@ -116,6 +119,7 @@ async function writeProgress(
           attempts: lane.attempts,
           next_attempt_at_ms: lane.nextAttemptAtMs,
           error: lane.error,
+          settled_to: listCell(lane.settledTo),
         })),
       )
       .onConflict(['tenant_uuid', 'webhook_id', 'location_id'])
@@ -140,11 +144,18 @@ async function writeProgress(
           error: letter.error,
           next_attempt_at_ms: letter.nextAttemptAtMs,
           tried_until_ms: letter.triedUntilMs,
+          settled_to: listCell(letter.settledTo),
         })),
       )
       .onConflict(['tenant_uuid', 'webhook_id', 'event_id'])
       .merge();
   if (revived.length > 0) await trx('webhook_dead_letters').where(key).whereIn('event_id', revived).delete();
+  // Events that are no longer kept cannot be sent again. So the letters of a receiver that takes nothing are bounded.
+  if (deadLetters.length > 0)
+    await trx('webhook_dead_letters')
+      .where(key)
+      .where('event_id', '<', trx('events').where('tenant_uuid', tenantUuid).min('event_id'))
+      .delete();
 }
 
 async function replay(
@@ -205,6 +216,7 @@ export async function loadLanes(
     attempts: row.attempts,
     nextAttemptAtMs: Number(row.next_attempt_at_ms),
     error: row.error,
+    settledTo: listOf(row.settled_to),
   }));
 }
 
@@ -231,7 +243,16 @@ export async function loadDeadLetters(
     error: row.error,
     nextAttemptAtMs: instantOrNull(row.next_attempt_at_ms),
     triedUntilMs: instantOrNull(row.tried_until_ms),
+    settledTo: listOf(row.settled_to),
   }));
+}
+
+function listCell(addresses: readonly string[]): string | null {
+  return addresses.length === 0 ? null : JSON.stringify(addresses);
+}
+
+function listOf(cell: string | null): readonly string[] {
+  return cell === null ? [] : (JSON.parse(cell) as string[]);
 }
 
 function instantOrNull(cell: number | string | null): EpochMs | null {

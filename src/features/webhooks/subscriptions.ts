@@ -131,12 +131,14 @@ export class Subscriptions<View extends object> {
     { after, limit, state }: z.output<typeof deliveriesQuerySchema>,
   ): Promise<DeliveryList> {
     return read(async (trx) => {
-      const { webhookId } = this.#require(await this.#heldBy(trx, tenantUuid), id);
+      const { webhookId, mailTo } = this.#require(await this.#heldBy(trx, tenantUuid), id);
       const [afterId, isResting] = [Number(after), state === 'dead'];
       const letters = await loadDeadLetters(trx, tenantUuid, webhookId, { isResting, afterId, count: limit });
       const lanes = isResting ? [] : await loadLanes(trx, tenantUuid, webhookId);
-      const failed = lanes.filter((lane) => lane.attempts > 0 && lane.afterId >= afterId).map(viewOfLane);
-      const deliveries = [...failed, ...letters.map(viewOfLetter)];
+      const failed = lanes
+        .filter((lane) => lane.attempts > 0 && lane.afterId >= afterId)
+        .map((lane) => viewOfLane(lane, mailTo));
+      const deliveries = [...failed, ...letters.map((letter) => viewOfLetter(letter, mailTo))];
       deliveries.sort((a, b) => Number(a.eventId) - Number(b.eventId));
       return { deliveries: deliveries.slice(0, limit) };
     });
@@ -152,9 +154,12 @@ export class Subscriptions<View extends object> {
     id: string,
   ): Promise<DeliveryList> {
     return this.#inTurn(core, tenantUuid, async (held) => {
-      const { webhookId } = this.#require(held, id);
+      const { webhookId, mailTo } = this.#require(held, id);
       const atMs = core.clock.nowMs();
       const eventIds = body.eventIds?.map(Number) ?? null;
+      const viewOf = (letters: readonly DeadLetter[]) => ({
+        deliveries: letters.map((letter) => viewOfLetter(letter, mailTo)),
+      });
       const lettersOf = (isResting: boolean) => {
         const filter = { isResting, afterId: 0, count: LETTERS_SHOWN };
         return core.read((trx) => loadDeadLetters(trx, tenantUuid, webhookId, filter));
@@ -165,12 +170,12 @@ export class Subscriptions<View extends object> {
           .filter(({ eventId }) => eventIds?.includes(eventId) ?? true)
           .map((letter) => ({ ...letter, nextAttemptAtMs: atMs }));
         const letters = [...underWay, ...revived].sort((a, b) => a.eventId - b.eventId);
-        return { deliveries: letters.slice(0, LETTERS_SHOWN).map(viewOfLetter) };
+        return viewOf(letters.slice(0, LETTERS_SHOWN));
       });
       const untilMs = atMs + TRIED_FOR_MS;
       const change = { kind: 'webhook.replay', webhookId, eventIds, atMs, untilMs } as const;
       await core.store.append(tenantUuid, [change, ...kept], by);
-      return { deliveries: (await lettersOf(false)).map(viewOfLetter) };
+      return viewOf(await lettersOf(false));
     });
   }
 
@@ -222,12 +227,26 @@ export function filterOf(
 
 type DeliveryView = DeliveryList['deliveries'][number];
 
-function viewOfLane({ locationId, afterId, attempts, error, nextAttemptAtMs }: WebhookLane): DeliveryView {
-  const nextAttemptAt = toInstant(nextAttemptAtMs);
-  return { eventId: String(afterId + 1), locationId, attempts, error, diedAt: null, nextAttemptAt };
+type MailTo = WebhookRecord['mailTo'];
+
+function viewOfLane(lane: WebhookLane, mailTo: MailTo): DeliveryView {
+  const { locationId, attempts, error } = lane;
+  return {
+    eventId: String(lane.afterId + 1),
+    locationId,
+    attempts,
+    error,
+    to: unsettled(mailTo, lane),
+    diedAt: null,
+    nextAttemptAt: toInstant(lane.nextAttemptAtMs),
+  };
 }
 
-function viewOfLetter(letter: DeadLetter): DeliveryView {
+function unsettled(mailTo: MailTo, { settledTo }: Pick<DeadLetter, 'settledTo'>): DeliveryView['to'] {
+  return mailTo === null ? null : mailTo.filter((address) => !settledTo.includes(address));
+}
+
+function viewOfLetter(letter: DeadLetter, mailTo: MailTo): DeliveryView {
   const { eventId, locationId, attempts, error, diedAtMs, nextAttemptAtMs } = letter;
   const nextAttemptAt = nextAttemptAtMs === null ? null : toInstant(nextAttemptAtMs);
   return {
@@ -235,6 +254,7 @@ function viewOfLetter(letter: DeadLetter): DeliveryView {
     locationId,
     attempts,
     error,
+    to: unsettled(mailTo, letter),
     diedAt: toInstant(diedAtMs),
     nextAttemptAt,
   };

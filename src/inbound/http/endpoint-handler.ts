@@ -10,6 +10,7 @@ import type { Application } from '../../features/application.js';
 import type { Grantor } from '../../ports/credentials.js';
 import type { Scope } from '../../ports/records.js';
 import { credentialRef } from '../../secrets.js';
+import { takesKey } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
 import type { Access } from './access.js';
 import type { CsvForm, Endpoint } from './endpoint.js';
@@ -133,12 +134,13 @@ export function createEndpointHandler<Context>(
 ): Handler {
   const { method, requestSchema, querySchema } = endpoint;
   const unasked = querySchema?.parse({});
+  const isKeyed = takesKey(endpoint);
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
   return (exchange) => {
     const caller = access.admit(exchange, endpoint.scope);
     const { tenantUuid } = caller;
     const by = credentialRef(caller);
-    const key = method === 'post' ? idempotencyKeyOf(exchange) : undefined;
+    const key = isKeyed ? idempotencyKeyOf(exchange) : undefined;
     return withApplication(tenantUuid, exchange, (application) => {
       let warning: string | undefined;
       const answerTo = (body: unknown, keep: Keep) => {

@@ -1,4 +1,4 @@
-// `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-07): a request that is repeated with its key
+// `Idempotency-Key` of a POST, and of some PUTs (draft-ietf-httpapi-idempotency-key-header-07): a request that is repeated with its key
 // gets the answer of the first one, and changes nothing.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { DomainError } from '../../../machines/values/errors.js';
@@ -21,15 +21,18 @@ const BARE = /^[!#-+\--:<-[\]-~]+$/;
 
 const KEY_RULE = `must be sent once, as a quoted text of 1 to ${LONGEST_KEY} printable ASCII characters, such as "8e03978e-40d5-43e8-bc93-6894a57f9324"`;
 
-/** The key of a request; undefined without one. @throws DomainError INVALID_REQUEST_BODY naming the header */
+/**
+ * The key of a request; undefined without one. A PUT is repeatable without a key, so there a malformed one is ignored.
+ * @throws DomainError INVALID_REQUEST_BODY naming the header
+ */
 export function idempotencyKeyOf({ request }: Pick<Exchange, 'request'>): string | undefined {
   if (request.headers[HEADER] === undefined) return undefined;
   const [value = '', ...others] = request.headersDistinct[HEADER] ?? [];
   const quoted = QUOTED.exec(value)?.[1]?.replace(/\\(.)/g, '$1');
   const key = quoted ?? (BARE.test(value) ? value : '');
-  if (others.length > 0 || key === '' || key.length > LONGEST_KEY)
-    throw new DomainError('INVALID_REQUEST_BODY', `Idempotency-Key: ${KEY_RULE}`);
-  return key;
+  if (others.length === 0 && key !== '' && key.length <= LONGEST_KEY) return key;
+  if (request.method === 'PUT') return undefined;
+  throw new DomainError('INVALID_REQUEST_BODY', `Idempotency-Key: ${KEY_RULE}`);
 }
 
 /** An answer as it is sent and recorded. */

@@ -468,6 +468,19 @@ function readers({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/** NULL in `submitted_by`: no event, because it is of the organization or from before they were logged. */
+const PROFILE_EVENTS: AddedColumns = [
+  ['profiles', 'submitted_by text'],
+  ['profiles', 'cluster_id text'],
+  ['tenants', 'forgotten_event_id bigint not null default 0'],
+];
+
+/** JSON lists; null without a receiver. */
+const MAIL_RECEIVERS: AddedColumns = [
+  ['webhook_lanes', 'settled_to text'],
+  ['webhook_dead_letters', 'settled_to text'],
+];
+
 const ID_TAGS = ['session_needs', 'charging_sessions'].map((table) => [table, 'id_tag text'] as const);
 
 function webhooks({ text, end }: Dialect): readonly string[] {
@@ -763,13 +776,11 @@ const ALL: readonly NamedMigration[] = [
       await runAll(knex, dropped(PROFILE_EVENTS));
     },
   },
-];
-
-/** NULL in `submitted_by`: no event, because it is of the organization or from before they were logged. */
-const PROFILE_EVENTS: AddedColumns = [
-  ['profiles', 'submitted_by text'],
-  ['profiles', 'cluster_id text'],
-  ['tenants', 'forgotten_event_id bigint not null default 0'],
+  {
+    name: '0042-mail-receivers',
+    up: (knex) => runAll(knex, added(MAIL_RECEIVERS)),
+    down: (knex) => runAll(knex, dropped(MAIL_RECEIVERS)),
+  },
 ];
 
 /** Records the names of migrations that ran. */

@@ -831,15 +831,22 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.put', webhook, afterId: undefined }], 'apiKey:one');
       expect(await held()).toEqual([{ ...webhook, cursorId: newestId }]);
       expect(await held(RIVAL)).toEqual([]);
-      const lane = { afterId: 7, attempts: 2, nextAttemptAtMs: 1_780_000_000_001, error: 'answered 500' };
-      const dead = { attempts: 9, diedAtMs: 1_780_000_000_002, error: 'answered 400' };
+      const settledTo = ['a@b.example', "o'c@d.example"];
+      const lane = {
+        afterId: 7,
+        attempts: 2,
+        nextAttemptAtMs: 1_780_000_000_001,
+        error: 'answered 500',
+        settledTo,
+      };
+      const dead = { attempts: 9, diedAtMs: 1_780_000_000_002, error: 'answered 400', settledTo };
       const resting = { ...dead, nextAttemptAtMs: null, triedUntilMs: null };
       const progress = {
         webhookId: 'hook',
         cursorId: 12,
         lanes: [
           { locationId: null, ...lane },
-          { locationId: QUAY, ...lane },
+          { locationId: QUAY, ...lane, settledTo: [] },
         ],
         endedLanes: [],
         deadLetters: [1, 2].map((eventId) => ({ eventId, locationId: QUAY, ...resting })),
@@ -863,6 +870,11 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress: next }]);
       expect(await lanes()).toEqual([progress.lanes[1]]);
       expect([await letters(true), await letters(false)]).toEqual([progress.deadLetters.slice(0, 1), []]);
+      // The event with this id is no longer kept, so nobody can send it again.
+      const old = [{ eventId: 0, locationId: QUAY, ...resting }];
+      const last = { ...next, endedLanes: [], deadLetters: old, revived: [] };
+      await store.append(HARBOUR, [{ kind: 'webhook.progress', progress: last }]);
+      expect(await letters(true)).toEqual(progress.deadLetters.slice(0, 1));
       await store.append(HARBOUR, [{ kind: 'webhook.delete', isMail: false, webhookId: 'hook', atMs }]);
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
       expect([await held(), await lanes(), await letters(true)]).toEqual([[], [], []]);
