@@ -46,6 +46,9 @@ export const KINDS = {
 } as const;
 
 export const EVENT_WORDS: Readonly<Record<EventType, string>> = {
+  'profile.submitted': 'A profile was submitted',
+  'profile.cancelled': 'A profile was cancelled',
+  'permanentLimit.changed': 'A permanent limit changed',
   'alarm.began': 'An alarm began',
   'alarm.ended': 'An alarm ended',
   'alarm.acknowledged': 'Someone acknowledged an alarm',
