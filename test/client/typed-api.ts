@@ -16,13 +16,23 @@ const WITH_TYPESCRIPT_5 = `export const resolve = (name, context, next) => {
 register(`data:text/javascript,${encodeURIComponent(WITH_TYPESCRIPT_5)}`);
 const { astToString, default: generate } = await import('openapi-typescript');
 
-/** Failures and headers are left out: the client has one error for all of them. The version is no part of the types. */
+/**
+ * Failures and headers are left out: the client has one error for all of them. So are alternatives of required fields, of
+ * which the generator makes `unknown`. The version is no part of the types.
+ */
 export async function clientTypes(): Promise<string> {
   const document = createOpenApiDocument(DESCRIBED, '');
   const succeeding = JSON.parse(JSON.stringify(document), (key, value) =>
-    /^[45]\d\d$|^operationId$/.test(key) || (key === 'headers' && isOfAnswers(value)) ? undefined : value,
+    isLeftOut(key, value) ? undefined : value,
   );
   return HEAD + astToString(await generate(succeeding));
+}
+
+function isLeftOut(key: string, value: unknown): boolean {
+  if (key === 'headers') return typeof value === 'object' && value !== null && isOfAnswers(value);
+  if (key === 'anyOf')
+    return Array.isArray(value) && value.every((each) => Object.keys(each).join() === 'required');
+  return /^[45]\d\d$|^operationId$/.test(key);
 }
 
 /** The headers of one answer, or of all. */

@@ -94,7 +94,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
         service.call('POST', '/locations/quay-1/schedules', { ...WINDOW, limitKw });
       expect((await submit(1)).status).toBe(200);
       const before = loads();
-      const { body } = await broken(link, { how, about: 'profiles' }, () => submit(2));
+      const { body } = await broken(link, { how, about: 'insert into profiles' }, () => submit(2));
       expect(JSON.stringify(body)).toContain('check for the change before');
       await readAgain(before);
       const limits = await service.call('GET', '/locations/quay-1/limits');

@@ -28,6 +28,8 @@ export const createClusterRequestSchema = z
     ],
   });
 
+const CHANGEABLE = ['name', 'limitKw', 'locationIds', 'status'] as const;
+
 export const updateClusterRequestSchema = z
   .object({
     name: clusterNameSchema.optional(),
@@ -43,7 +45,7 @@ export const updateClusterRequestSchema = z
   .meta({
     id: 'UpdateClusterRequest',
     examples: [{ limitKw: 80 }, { limitKw: null }, { locationIds: ['quay-1'], status: 'INACTIVE' }],
-    minProperties: 1,
+    anyOf: CHANGEABLE.map((name) => ({ required: [name] })),
   });
 
 export const clusterSchema = z
