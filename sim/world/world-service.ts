@@ -51,6 +51,7 @@ const HELD = 500;
 class HeldWrites {
   readonly #store: Store;
   #held: { readonly tenantUuid: TenantUuid; readonly changes: readonly Change[] }[] = [];
+  #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store) {
     this.#store = store;
@@ -63,10 +64,14 @@ class HeldWrites {
     return true;
   }
 
+  /** Waits for earlier calls, too: a read contains every change whose append has resolved. */
   async write(): Promise<void> {
     const held = this.#held;
     this.#held = [];
-    await Promise.all(held.map(({ tenantUuid, changes }) => this.#store.append(tenantUuid, changes)));
+    const before = this.#underWay;
+    const writing = held.map(({ tenantUuid, changes }) => this.#store.append(tenantUuid, changes));
+    this.#underWay = Promise.allSettled([before, ...writing]);
+    await Promise.all([before, ...writing]);
   }
 }
 
