@@ -77,7 +77,7 @@ export interface Mail {
   readonly tenantUuid: TenantUuid;
   /** As the mail shows them. */
   readonly to: readonly string[];
-  /** Those of `to` that this attempt is for. */
+  /** This attempt goes to these of `to`. */
   readonly receivers: readonly string[];
   /** The same for each attempt, without brackets and domain. */
   readonly messageId: string;

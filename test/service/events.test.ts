@@ -129,6 +129,19 @@ describe('the event log', () => {
     expect((await page('', RIVAL)).events.every(({ type }) => !type.startsWith('profile'))).toBe(true);
   });
 
+  it('forgets events after a year, and shows the gap', async () => {
+    const tenants = [tenantWith(HARBOUR, [site('quay')])];
+    const before = await runService(tenants, {
+      clock: createVirtualClock(Date.parse('2024-06-01T12:00:00Z')),
+    });
+    const after = await before.restart({ clock: createVirtualClock(Date.parse('2026-06-01T12:00:00Z')) });
+    await eventually(async () => {
+      const { events, isGapless } = bodyOf(await after.call('GET', '/events'), eventPageSchema);
+      expect([events.length, isGapless]).toEqual([1, false]);
+    });
+    await after.stop();
+  });
+
   it('waits for the next event, and answers as soon as it is on disk', async () => {
     const { last } = await page();
     const waiting = page(`?after=${last}&waitS=20&type=cluster.deleted`);
