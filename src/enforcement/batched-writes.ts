@@ -12,6 +12,13 @@ const BATCH = 1_000;
 const KEPT: Readonly<Record<string, number>> = { 'connectorPower.put': 50_000, 'power.put': 100_000 };
 const OTHERS_KEPT = 120_000;
 
+interface Queue {
+  /** Changes of one entry share a commit. */
+  readonly entries: (readonly Change[])[];
+  /** Entries that have left the queue. */
+  left: number;
+}
+
 interface BookkeepingOptions {
   readonly clock: Clock;
   readonly store: Pick<Store, 'append'>;
@@ -23,10 +30,12 @@ export class BatchedWrites {
   readonly #store: Pick<Store, 'append'>;
   readonly #log: Log;
   readonly #rareLog: RareLog;
-  /** Changes of one entry share a commit. */
-  readonly #queues = new Map<TenantUuid, (readonly Change[])[]>();
+  /** The tenant of the next batch first. */
+  readonly #queues = new Map<TenantUuid, Queue>();
   #kept = 0;
   #draining: Promise<void> | undefined;
+  /** The batch under way, or the last one. */
+  #writing: Promise<void> | undefined;
   #cancelStart: Cancel = () => {};
   /** The database did not take the last batch. */
   #isWaiting = false;
@@ -47,9 +56,9 @@ export class BatchedWrites {
   /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
     if (this.#kept >= (KEPT[changes[0].kind] ?? OTHERS_KEPT)) return;
-    const queue = this.#queues.get(tenantUuid) ?? [];
+    const queue = this.#queues.get(tenantUuid) ?? { entries: [], left: 0 };
     this.#queues.set(tenantUuid, queue);
-    queue.push(changes);
+    queue.entries.push(changes);
     // In a turn of its own, so that changes of one moment are written together.
     if (this.#kept === 0) this.#startAfter(0);
     this.#kept += changes.length;
@@ -61,9 +70,12 @@ export class BatchedWrites {
    * the same
    */
   async written(tenantUuid: TenantUuid): Promise<void> {
-    while (this.#queues.has(tenantUuid)) {
+    const queue = this.#queues.get(tenantUuid);
+    if (queue === undefined) return;
+    const earlier = queue.left + queue.entries.length;
+    while (queue.left < earlier) {
       this.#startDraining();
-      await this.#draining;
+      await this.#writing;
       if (this.#isWaiting)
         throw new StoreUnavailableError('the database takes no writes now', { isOutcomeUnknown: true });
     }
@@ -92,20 +104,26 @@ export class BatchedWrites {
   }
 
   async #drain(): Promise<void> {
-    const queues = this.#queues;
-    for (let next = queues.entries().next(); next.done !== true; next = queues.entries().next()) {
-      const [tenantUuid, queue] = next.value;
-      const entries = batchOf(queue);
-      const batch = entries.flat();
-      this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
-      if (this.#isWaiting) {
-        this.#startAfter(RETRY_AFTER_MS);
-        break;
-      }
-      queue.splice(0, entries.length);
-      this.#kept -= batch.length;
-      if (queue.length === 0) queues.delete(tenantUuid);
-    }
+    do {
+      const next = this.#queues.entries().next();
+      if (next.done === true) return;
+      this.#writing = this.#writeFirst(...next.value);
+      await this.#writing;
+    } while (!this.#isWaiting);
+    this.#startAfter(RETRY_AFTER_MS);
+  }
+
+  /** Writes the oldest changes of the tenant, whose next turn comes after those of the others. */
+  async #writeFirst(tenantUuid: TenantUuid, queue: Queue): Promise<void> {
+    const entries = batchOf(queue.entries);
+    const batch = entries.flat();
+    this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
+    if (this.#isWaiting) return;
+    queue.entries.splice(0, entries.length);
+    queue.left += entries.length;
+    this.#kept -= batch.length;
+    this.#queues.delete(tenantUuid);
+    if (queue.entries.length > 0) this.#queues.set(tenantUuid, queue);
   }
 
   /**

@@ -1,11 +1,12 @@
 // Batched writes of enforcement while the database is away and after it is back.
 import { expect, it } from 'vitest';
-import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { BatchedWrites } from '../../../src/enforcement/batched-writes.js';
 import { type Change, StoreUnavailableError } from '../../../src/ports/store.js';
 import { HARBOUR, QUAY, START_MS } from '../harbour.js';
 
+const RIVAL = 'rival' as TenantUuid;
 const LOG = { debug() {}, info() {}, warn() {}, error() {} };
 const MINUTE = {
   atMs: START_MS,
@@ -71,4 +72,26 @@ it('goes on with its writes after a caller had all of it written early', async (
   await new Promise(setImmediate);
   expect(written).toHaveLength(2);
   await bookkeeping.stop();
+});
+
+it('answers for the changes so far, while further ones never end, and each tenant has its turn', async () => {
+  const tenants: string[] = [];
+  const bookkeeping: BatchedWrites = new BatchedWrites({
+    clock: createVirtualClock(START_MS),
+    log: LOG,
+    store: {
+      async append(tenantUuid) {
+        tenants.push(tenantUuid);
+        if (tenants.length < 100) bookkeeping.write(HARBOUR, POWER);
+        await new Promise(setImmediate);
+      },
+    },
+  });
+  bookkeeping.write(HARBOUR, POWER);
+  bookkeeping.write(RIVAL, POWER);
+  await Promise.all([bookkeeping.written(HARBOUR), bookkeeping.written(RIVAL)]);
+  expect(tenants.slice(0, 2)).toEqual([HARBOUR, RIVAL]);
+  expect(tenants.length).toBeLessThan(5);
+  await bookkeeping.stop();
+  expect(tenants).toHaveLength(100);
 });
