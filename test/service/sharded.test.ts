@@ -318,6 +318,32 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     await receiver.stop();
   });
 
+  it('keep a mute after its owner stops, and end it once', async () => {
+    const [first] = (await startNodes(2)) as [Node];
+    const tenantUuid = TENANTS.find((each) => ownerOf(each) !== first) as TenantUuid;
+    const owner = ownerOf(tenantUuid);
+    const headers = { ...HEADERS, 'x-api-key': apiKeyOf(tenantUuid) };
+    const read = async (path: string) => (await fetch(`${first.url}/v1/${path}`, { headers })).json();
+    const mutes = 'locations/quay-1/alarm-mutes';
+    for (const [kind, aheadMs] of [
+      ['OFFLINE', 3_600_000],
+      ['LIMIT_UNATTAINABLE', 5_000],
+    ] as const) {
+      const body = JSON.stringify({ kind, until: new Date(Date.now() + aheadMs).toISOString() });
+      const answer = await fetch(`${first.url}/v1/${mutes}`, { method: 'POST', headers, body });
+      expect(answer.status).toBe(201);
+    }
+    await owner.service.stop();
+    await areShared(first);
+    const unmuted = () => read('events?type=alarm.unmuted');
+    await eventually(async () =>
+      expect(await unmuted()).toMatchObject({
+        events: [{ source: 'service', data: { kind: 'LIMIT_UNATTAINABLE' } }],
+      }),
+    );
+    expect(await read(mutes)).toMatchObject({ mutes: [{ kind: 'OFFLINE' }] });
+  });
+
   it('give a node that comes its share, and take over from one that stops, and lose no request', async () => {
     const [first] = (await startNodes(1)) as [Node];
     const refused: string[] = [];
