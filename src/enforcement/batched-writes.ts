@@ -7,6 +7,7 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 
 const RETRY_AFTER_MS = 1_000;
 const BATCH = 1_000;
+const TENANTS_AT_ONCE = 50;
 // In a long outage of the database, power is dropped first: that of connectors, which are many, before that of
 // locations. Alarms are few, unless a charger comes and goes without end.
 const KEPT: Readonly<Record<string, number>> = { 'connectorPower.put': 50_000, 'power.put': 100_000 };
@@ -76,7 +77,7 @@ export class BatchedWrites {
     while (queue.left < earlier) {
       this.#startDraining();
       await this.#writing;
-      if (this.#isWaiting)
+      if (queue.left < earlier && this.#isWaiting)
         throw new StoreUnavailableError('the database takes no writes now', { isOutcomeUnknown: true });
     }
   }
@@ -105,25 +106,31 @@ export class BatchedWrites {
 
   async #drain(): Promise<void> {
     do {
-      const next = this.#queues.entries().next();
-      if (next.done === true) return;
-      this.#writing = this.#writeFirst(...next.value);
+      if (this.#queues.size === 0) return;
+      this.#writing = this.#writeOldest();
       await this.#writing;
     } while (!this.#isWaiting);
     this.#startAfter(RETRY_AFTER_MS);
   }
 
-  /** Writes the oldest changes of the tenant, whose next turn comes after those of the others. */
-  async #writeFirst(tenantUuid: TenantUuid, queue: Queue): Promise<void> {
+  /** Writes the oldest changes of some tenants at once, so that the store can commit them together. */
+  async #writeOldest(): Promise<void> {
+    const turns = [...this.#queues].slice(0, TENANTS_AT_ONCE);
+    const taken = await Promise.all(turns.map((turn) => this.#writeFirst(...turn)));
+    this.#isWaiting = taken.includes(false);
+  }
+
+  /** False if the database does not take the changes now. The tenant's next turn comes after those of the others. */
+  async #writeFirst(tenantUuid: TenantUuid, queue: Queue): Promise<boolean> {
     const entries = batchOf(queue.entries);
     const batch = entries.flat();
-    this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
-    if (this.#isWaiting) return;
+    if (!(await this.#writeBatch(tenantUuid, batch))) return false;
     queue.entries.splice(0, entries.length);
     queue.left += entries.length;
     this.#kept -= batch.length;
     this.#queues.delete(tenantUuid);
     if (queue.entries.length > 0) this.#queues.set(tenantUuid, queue);
+    return true;
   }
 
   /**
