@@ -44,7 +44,7 @@ describe('The example for Python', needing(missingPrograms('python3')), () => {
       ...process.env,
       HEADROOM_URL: url,
       HEADROOM_KEY: apiKeyOf(HARBOUR),
-      HEADROOM_SECRET: secret,
+      WEBHOOK_SECRET: secret,
     };
     const child = spawn('python3', [EXAMPLE, ...words], { env, cwd: directory });
     const lines: string[] = [];

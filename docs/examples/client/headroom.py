@@ -3,7 +3,7 @@
 export HEADROOM_URL=http://127.0.0.1:8080 HEADROOM_KEY=hr_…
 python3 headroom.py limit quay-1 22          limits the location for an hour
 python3 headroom.py follow quay-1            prints its events; the next run continues after the last one
-HEADROOM_SECRET=whsec_… python3 headroom.py receive 9000    prints the events of a webhook
+WEBHOOK_SECRET=whsec_… python3 headroom.py receive 9000    prints the events of a webhook
 """
 
 import base64
@@ -84,7 +84,7 @@ def is_genuine(secret, headers, body):
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        genuine = is_genuine(os.environ["HEADROOM_SECRET"], self.headers, body)
+        genuine = is_genuine(os.environ["WEBHOOK_SECRET"], self.headers, body)
         if genuine:
             event = json.loads(body)["data"]
             print(event["type"], event["data"], flush=True)
