@@ -43,26 +43,26 @@ function durationMsOf(text: string): number | undefined {
 const STEP_RULE =
   'must be one of { "advance": "PT6H" }, { "to": "2026-06-01T17:00:00Z" } and { "speed": 60 }';
 
+const ADVANCE_RULE = 'must be an ISO 8601 duration such as PT6H';
+const TO_RULE = 'must be an instant with an offset';
 const SPEED_RULE = `must be a number from 0 to ${FASTEST}`;
 
 const stepSchema = z
   .strictObject({
     advance: z
-      .string()
-      .transform(
-        (text, context) => durationMsOf(text) ?? refuse(context, 'an ISO 8601 duration such as PT6H'),
-      )
+      .string(ADVANCE_RULE)
+      .transform((text, context) => durationMsOf(text) ?? refuse(context, ADVANCE_RULE))
       .optional(),
     to: z
-      .string()
-      .transform((text, context) => parseInstant(text)?.atMs ?? refuse(context, 'an instant with an offset'))
+      .string(TO_RULE)
+      .transform((text, context) => parseInstant(text)?.atMs ?? refuse(context, TO_RULE))
       .optional(),
     speed: z.number(SPEED_RULE).min(0, SPEED_RULE).max(FASTEST, SPEED_RULE).optional(),
   })
   .refine((step) => Object.keys(step).length === 1, STEP_RULE);
 
-function refuse(context: z.core.$RefinementCtx, rule: string): never {
-  context.addIssue({ code: 'custom', message: `must be ${rule}` });
+function refuse(context: z.core.$RefinementCtx, message: string): never {
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 }
 
@@ -101,6 +101,10 @@ function controlOf(sandbox: Sandbox) {
   const app = express();
   app.disable('x-powered-by');
   app.use(express.json({ limit: '16kb' }));
+  app.post('/sandbox/*path', (request, _response, next) => {
+    if (request.body === undefined) throw new StepError('Send JSON, with Content-Type: application/json');
+    next();
+  });
   app.get('/', (_request, response) => response.redirect('/sandbox'));
   app.get('/sandbox', (_request, response) => {
     response.type('html').send(readFileSync(PAGE_FILE));

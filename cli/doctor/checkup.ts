@@ -36,6 +36,7 @@ import { VERSION } from '../../src/version.js';
 import { type Health, healthSchema } from '../../src/wire/health.js';
 import { isInUse, listeningError } from '../ports.js';
 import { readProvisioningFile } from '../provision.js';
+import { statusCommand } from '../remote.js';
 import { checkCertificate, checkFiles, checkTokenKeys, validityOf } from './file-checks.js';
 import { type Finding, fail, messageOf, ok, warn } from './finding.js';
 import type { Host } from './host.js';
@@ -506,9 +507,10 @@ function diskOf({ dataDir, ...config }: Config): string {
 
 /** @returns findings about valid settings that are unusual or inconsistent. */
 function checkSettings(config: Config): readonly Finding[] {
-  const found = unknownVariables().map((name) =>
-    warn(`${name} is no setting`, 'see headroom serve --help; a wrong name is ignored'),
-  );
+  const ofClients = statusCommand().options.map(({ envVar }) => envVar);
+  const found = unknownVariables()
+    .filter((name) => !ofClients.includes(name))
+    .map((name) => warn(`${name} is no setting`, 'see headroom serve --help; a wrong name is ignored'));
   if ((config.standby || config.sharded) && config.tokenKeys === undefined)
     found.push(
       warn(

@@ -199,7 +199,11 @@ export interface Operation<Context = Core> {
 export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {
   const locationId = asId<LocationId>(text);
   const location = locationId && findTenant(directory, tenantUuid).locations.get(locationId);
-  if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
+  if (!location)
+    throw new DomainError(
+      'LOCATION_NOT_FOUND',
+      `No such location: ${text.slice(0, 128)}; GET /v1/locations has all`,
+    );
   directory.catchUp([location]);
   return location;
 }
@@ -231,7 +235,7 @@ export function findConnector(
   if (!connector)
     throw new DomainError(
       'CHARGER_NOT_FOUND',
-      `No such connector: ${text.controllerUuid.slice(0, 128)} / ${text.connectorId.slice(0, 128)}`,
+      `No such connector: ${text.controllerUuid.slice(0, 128)} / ${text.connectorId.slice(0, 128)}; GET /v1/locations/{locationId}/live has all`,
     );
   directory.catchUp([connector.location]);
   return connector;
@@ -259,7 +263,10 @@ export function findConnectorAsked(
 export function findCluster(directory: Directory, tenantUuid: TenantUuid, clusterId: string): ClusterEntity {
   const cluster = findTenant(directory, tenantUuid).clusters.get(clusterId);
   if (cluster === undefined)
-    throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
+    throw new DomainError(
+      'CLUSTER_NOT_FOUND',
+      `No such cluster: ${clusterId.slice(0, 128)}; GET /v1/clusters has all`,
+    );
   directory.catchUp(cluster.members);
   return cluster;
 }

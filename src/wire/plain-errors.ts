@@ -11,7 +11,7 @@ interface Issue {
 export function mustBe(what: string): { readonly error: (issue: Issue) => string } {
   return {
     error: ({ input }) =>
-      input === undefined ? `required: must be ${what}` : `must be ${what}${insteadOf(input)}`,
+      input === undefined ? `required: must be ${what}` : `must be ${what}${insteadOf(input, what)}`,
   };
 }
 
@@ -31,9 +31,9 @@ export function parameterMessage(name: string, rule: string): string {
   return `${name}: ${rule} (query parameter)`;
 }
 
-function insteadOf(value: unknown): string {
+function insteadOf(value: unknown, rule: string): string {
   if (typeof value === 'string') return ', not text';
-  if (Array.isArray(value)) return ', not a list';
+  if (Array.isArray(value)) return rule.startsWith('a list') ? `, not of ${value.length}` : ', not a list';
   if (typeof value === 'object' && value !== null) return ', not a group of fields';
   return `, not ${String(value)}`;
 }
@@ -54,7 +54,9 @@ const NOUNS: Readonly<Record<string, string>> = {
  */
 export const plainRule: z.core.$ZodErrorMap = (issue) => {
   const rule = ruleOf(issue);
-  return rule === undefined ? undefined : mustBe(rule).error(issue);
+  if (rule === undefined) return undefined;
+  const isOfTexts = issue.code === 'invalid_value' && typeof issue.values[0] === 'string';
+  return (isOfTexts ? mustBeText(rule) : mustBe(rule)).error(issue);
 };
 
 /** As `plainRule`, for a reader who gets the value beside the rule. */

@@ -122,8 +122,13 @@ describe('headroom doctor', () => {
     expect(failed.stdout).toMatch(/^ok {4}node +v/m);
     expect(failed.stdout).toMatch(/^fail {2}file +.*bad\.yaml.*: correct the file$/m);
     expect(failed.stderr).toMatch(/^\d+ ok, \d+ warnings, 1 failed$/m);
-    const json = await run(['doctor', '--json'], { ...environment, HEADROOM_HTP_PORT: '1' });
+    const json = await run(['doctor', '--json'], {
+      ...environment,
+      HEADROOM_HTP_PORT: '1',
+      HEADROOM_KEY: 'x',
+    });
     expect(json.code).toBe(0);
+    expect(json.stdout).not.toContain('HEADROOM_KEY');
     expect(JSON.parse(json.stdout)).toMatchObject({
       isWell: true,
       findings: expect.arrayContaining([

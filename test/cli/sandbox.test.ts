@@ -62,6 +62,7 @@ const NIGHT = {
 
 const REFUSED: readonly (readonly [step: unknown, message: string])[] = [
   [{ advance: '6h' }, 'advance must be an ISO 8601 duration such as PT6H'],
+  [{ advance: 6 }, 'advance must be an ISO 8601 duration such as PT6H'],
   [{ advance: 'P400D' }, 'A step is at most 31 days long: take several'],
   [{ to: '2026-06-01T09:59:59Z' }, 'time does not go back'],
   [{ to: 'noon' }, 'to must be an instant with an offset'],
@@ -169,13 +170,16 @@ describe('headroom sandbox', () => {
   });
 
   it('refuses every other step with the way out, and its clock stays', async () => {
-    const { clock } = await openSandbox('--speed', '0');
+    const { clock, clockPage } = await openSandbox('--speed', '0');
     for (const [step, message] of REFUSED) {
       expect(await clock(step)).toMatchObject({
         status: 400,
         body: { error: { code: 'INVALID_REQUEST_BODY', message: expect.stringContaining(message) } },
       });
     }
+    // A page of another site can send this type without a preflight request.
+    const asText = await fetch(`${clockPage}/clock`, { method: 'POST', body: '{"advance": "PT6H"}' });
+    expect([asText.status, await asText.text()]).toEqual([400, expect.stringContaining('Content-Type')]);
     expect(await clock()).toMatchObject({ body: { now: '2026-06-01T10:00:00.000Z', speed: 0 } });
   });
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, request as sendOnward } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { type ServedSite, serveSite } from '../cli/served-site.js';
 import { API_KEY } from '../cli/site.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
+import { openFaultyProxy } from './faulty-proxy.js';
 
 const LOCATION = { path: { locationId: 'quay-1' } };
 const PROFILE = {
@@ -28,41 +29,12 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** A refusal with a status; a connection that is cut before the service has the request, or before its answer. */
-type Fault = number | 'cut' | 'loseAnswer';
-
-/** A proxy that gives the next requests these faults. */
 async function openProxy() {
-  const faults: Fault[] = [];
-  const received: string[] = [];
-  const server = createServer((request, response) => {
-    const { method = '', url = '', headers } = request;
-    received.push(`${method} ${url}`);
-    const fault = faults.shift();
-    if (fault === 'cut') return void request.socket.destroy();
-    if (typeof fault === 'number')
-      return void response.writeHead(fault, { 'retry-after': fault === 429 ? '1' : '0' }).end('Busy');
-    const onward = sendOnward(`${site.httpUrl}${url}`, { method, headers, agent: false }, (answer) => {
-      if (fault === 'loseAnswer') return void answer.resume().on('end', () => request.socket.destroy());
-      response.writeHead(answer.statusCode ?? 0, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on('error', () => response.destroy());
-    response.on('close', () => onward.destroy());
-    request.pipe(onward);
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const proxy = await openFaultyProxy(site.httpUrl);
   return {
-    url,
-    received,
-    give: (...next: readonly Fault[]) => void faults.push(...next),
-    cutAll: () => server.closeAllConnections(),
-    headroom: (options?: Partial<HeadroomOptions>) => createHeadroom({ url, apiKey: API_KEY, ...options }),
+    ...proxy,
+    headroom: (options?: Partial<HeadroomOptions>) =>
+      createHeadroom({ url: proxy.url, apiKey: API_KEY, ...options }),
   };
 }
 

@@ -153,6 +153,10 @@ describe('PATCH of a cluster', () => {
     [{ name: 7 }, 'name: must be text of 1 to 200 characters, not 7'],
     [{ status: 'active' }, 'status: must be ACTIVE or INACTIVE'],
     [{ locationIds: 'quay-1' }, 'locationIds: must be a list of 1 to 10,000 ids of locations, not text'],
+    [
+      { locationIds: Array(10_001).fill('quay-1') },
+      'locationIds: must be a list of 1 to 10,000 ids of locations, not of 10001',
+    ],
     [{ locationIds: [7] }, 'locationIds.0: must be the id of a location, not 7'],
     [[], 'body: must be a group of fields: { … }, not a list'],
     ['"text"', 'body: must be a group of fields: { … }, not text'],
@@ -164,6 +168,44 @@ describe('PATCH of a cluster', () => {
   it('counts a known field beside an unknown one', async () => {
     const answer = await service.call('PATCH', `/clusters/${clusterId}`, { colour: 'red', name: 'Renamed' });
     expect(bodyOf(answer, clusterSchema)).toMatchObject({ name: 'Renamed' });
+  });
+});
+
+describe('A webhook', () => {
+  const FORM = 'https://… without a user, password or fragment, of at most 2000 characters';
+
+  it.each([
+    [{}, `url: required: must be ${FORM}`],
+    [{ url: 7 }, `url: must be ${FORM}, not 7`],
+    [{ url: 'no address' }, `url: must be ${FORM}`],
+    [
+      { url: 'https://example.com/', types: [] },
+      'types: must be a list of at least one type of event, not of 0',
+    ],
+  ])('has the rule for %j once, in plain words', async (body, message) => {
+    const answer = await service.call('POST', '/webhooks', body);
+    expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toBe(message);
+  });
+});
+
+describe('A query', () => {
+  it.each([
+    ['/stream?events=all', /^events: must be one of live, logged \(query parameter\)$/],
+    [
+      '/locations/quay-1/timeline?from=2030-06-01T17:00:00+00:00',
+      /^from: must be .*; write \+ as %2B \(query parameter\)$/,
+    ],
+  ])('has the rule for %s in plain words', async (path, message) => {
+    expect(refusalOf(await service.call('GET', path), 'INVALID_REQUEST_BODY')).toMatch(message);
+  });
+});
+
+describe('An unknown id', () => {
+  it.each([
+    ['/locations/nope/limits', 'LOCATION_NOT_FOUND', 'No such location: nope; GET /v1/locations has all'],
+    ['/clusters/nope', 'CLUSTER_NOT_FOUND', 'No such cluster: nope; GET /v1/clusters has all'],
+  ] as const)('of %s is answered with the list of all', async (path, code, message) => {
+    expect(refusalOf(await service.call('GET', path), code)).toBe(message);
   });
 });
 

@@ -151,7 +151,9 @@ describe('the power of a connector', () => {
     const asked = (charger: string) =>
       service.call('GET', `/chargers/${charger}/connectors/1/power`, undefined, RIVAL);
     for (const charger of ['quay-a', 'never-a'])
-      expect(refusalOf(await asked(charger), 'CHARGER_NOT_FOUND')).toBe(`No such connector: ${charger} / 1`);
+      expect(refusalOf(await asked(charger), 'CHARGER_NOT_FOUND')).toBe(
+        `No such connector: ${charger} / 1; GET /v1/locations/{locationId}/live has all`,
+      );
   });
 
   it('counts doubled and late readings once', async () => {

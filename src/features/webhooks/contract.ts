@@ -6,21 +6,22 @@ import { instantSchema } from '../../wire/rest.js';
 import { digits } from '../../wire/spans.js';
 
 const LONGEST_URL = 2_000;
-const URL_RULE = `must be https://… without a user, password or fragment, of at most ${LONGEST_URL} characters`;
+const URL_FORM = `https://… without a user, password or fragment, of at most ${LONGEST_URL} characters`;
+const URL_RULE = `must be ${URL_FORM}`;
 const ID_RULE = 'must be the id of an event: a whole number';
 const MOST_ROWS = 1_000;
 
 const urlSchema = z
-  .string(URL_RULE)
+  .string(mustBeText(URL_FORM))
   .max(LONGEST_URL, URL_RULE)
-  .regex(/^https?:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, URL_RULE)
+  .regex(/^https?:\/\/[^\s/?#@]+([/?][^\s#]*)?$/i, { error: URL_RULE, abort: true })
   .refine((text) => URL.canParse(text), URL_RULE)
   .meta({ description: 'Receiver of the events.', example: 'https://example.com/headroom' });
 
 const typesSchema = z
   .array(
     z.enum(EVENT_TYPES, mustBeText(`one of ${EVENT_TYPES.join(', ')}`)),
-    mustBe('a list of types of events'),
+    mustBe('a list of at least one type of event'),
   )
   .min(1)
   .max(EVENT_TYPES.length)

@@ -158,7 +158,10 @@ export class Access {
         'The tenant has not activated the Energy Management feature: ask the operator to enable it.',
       );
     if (scopes.includes(scope)) return undefined;
-    return new DomainError('INSUFFICIENT_SCOPE', `The credential lacks the scope ${scope}.`);
+    return new DomainError(
+      'INSUFFICIENT_SCOPE',
+      `The credential lacks the scope ${scope}: use one that has it.`,
+    );
   }
 
   /** draft-ietf-httpapi-ratelimit-headers-10: the quota of a window, the rest of it, and seconds until more is there. */

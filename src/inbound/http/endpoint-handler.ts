@@ -32,7 +32,14 @@ export function createBodyReader(options: {
   readonly form: boolean;
 }): BodyReader {
   const limit = options.limitBytes;
-  const readJson = express.json({ limit, strict: false, type: JSON_TYPES });
+  const readJson = express.json({
+    limit,
+    strict: false,
+    type: JSON_TYPES,
+    verify(_request, _response, bytes, charset) {
+      if (charset === 'utf-8') textOf(bytes);
+    },
+  });
   const readForm = express.urlencoded({ limit, extended: false, type: FORM_TYPE });
 
   const readers = options.form ? [readForm, readJson] : [readJson];
@@ -59,15 +66,25 @@ const PLAIN_JSON = /^application\/json(?:; ?charset=utf-8)?$/i;
 /** @throws DomainError INVALID_REQUEST_BODY */
 function plainJson(bytes: Buffer | undefined): unknown {
   if (bytes === undefined) return {};
+  const text = textOf(bytes);
   try {
-    return JSON.parse(UTF8.decode(bytes));
+    return JSON.parse(text);
   } catch {
     throw new DomainError('INVALID_REQUEST_BODY', UNREADABLE_BODY);
   }
 }
 
 /** It drops a byte order mark. */
-const UTF8 = new TextDecoder();
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** RFC 8259 section 8.1. Without this check a name in another encoding would be stored with replaced characters. */
+function textOf(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new DomainError('INVALID_REQUEST_BODY', 'body: must be encoded in UTF-8');
+  }
+}
 
 /** The body by a reader of body-parser; undefined if the reader does not read its type. */
 function bodyBy(read: ReturnType<typeof express.json>, { request, response }: Exchange): Promise<unknown> {
@@ -107,7 +124,9 @@ export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.ou
     }
     for (const value of values) known[name] = value;
   }
-  return parseBody(schema, known, parameterMessage);
+  return parseBody(schema, known, (name, rule) =>
+    parameterMessage(name, known[name]?.includes(' ') ? `${rule}; write + as %2B` : rule),
+  );
 }
 
 export type Handler = (exchange: Exchange) => void | Promise<void>;

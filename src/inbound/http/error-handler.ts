@@ -1,11 +1,11 @@
 // Turns every thrown error into an answer with the envelope and a status. It logs the service's own faults.
-import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
+import { DomainError } from '../../../machines/values/errors.js';
 import { toErrorDescription } from '../../features/tokens/contract.js';
 import { issueToken } from '../../features/tokens/tokens.js';
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
-import { type Exchange, LARGE_BODY, sendJson, toJson, UNREADABLE_BODY } from './exchange.js';
+import { type Exchange, largeBody, sendJson, toJson, UNREADABLE_BODY } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
 
 const STORE_WAIT_MS = 1000;
@@ -58,14 +58,9 @@ function headersOf(refusal: DomainError): Headers {
   return refusal instanceof Refusal ? refusal.headers : NO_HEADERS;
 }
 
-const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
-  400: ['INVALID_REQUEST_BODY', UNREADABLE_BODY],
-  413: ['PAYLOAD_TOO_LARGE', LARGE_BODY],
-  415: [
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The body is encoded in a way this service does not read: send UTF-8 JSON.',
-  ],
-};
+const PACKED_BODY = 'Content-Encoding: the body cannot be unpacked by it; leave it out and send plain JSON';
+const ENCODED_BODY =
+  'The body is encoded in a way this service does not read: send UTF-8 JSON, plain or in gzip, deflate or br.';
 
 /**
  * Errors of body-parser have a status and are meant for the client.
@@ -73,6 +68,15 @@ const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
  */
 function refusalOfBodyParser(error: unknown): DomainError | undefined {
   if (!(error instanceof Error) || !('expose' in error) || !('status' in error)) return undefined;
-  const known = typeof error.status === 'number' ? OF_STATUS[error.status] : undefined;
-  return known && new DomainError(...known);
+  switch (error.status) {
+    case 400:
+      // Errors of zlib have a code.
+      return new DomainError('INVALID_REQUEST_BODY', 'code' in error ? PACKED_BODY : UNREADABLE_BODY);
+    case 413:
+      return new DomainError('PAYLOAD_TOO_LARGE', largeBody('limit' in error ? Number(error.limit) : 0));
+    case 415:
+      return new DomainError('UNSUPPORTED_MEDIA_TYPE', ENCODED_BODY);
+    default:
+      return undefined;
+  }
 }

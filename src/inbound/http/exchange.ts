@@ -201,7 +201,7 @@ export function createReception({
 }
 
 export const UNREADABLE_BODY = 'body: cannot be read; send valid JSON';
-export const LARGE_BODY = 'The body is larger than this service accepts.';
+export const largeBody = (limitBytes: number) => `body: must have at most ${limitBytes} bytes, unpacked`;
 
 /** The body as it came; undefined without one. @throws DomainError if it is too large or breaks off */
 export function wholeBody(
@@ -217,7 +217,7 @@ export function wholeBody(
     });
     request.on('end', () => {
       // The rest was read and dropped, so that the client receives the answer.
-      if (bytes > limitBytes) reject(new DomainError('PAYLOAD_TOO_LARGE', LARGE_BODY));
+      if (bytes > limitBytes) reject(new DomainError('PAYLOAD_TOO_LARGE', largeBody(limitBytes)));
       else resolve(chunks.length > 1 ? Buffer.concat(chunks) : chunks[0]);
     });
     request.on('error', () => reject(new DomainError('INVALID_REQUEST_BODY', 'The request broke off.')));

@@ -110,7 +110,8 @@ export function createNodeApp(config: HttpSettings, parts: AppParts): RequestLis
     ...parts,
     trustProxy: config.trustProxy,
     routes: routesOf(config, parts),
-    nothingAt: (path) => `There is nothing at ${path}: see ${OPENAPI_PATH}.`,
+    nothingAt: (path) =>
+      `There is nothing at ${path}: ${path.endsWith('/') ? 'leave out the last slash, or ' : ''}see ${OPENAPI_PATH}.`,
     insteadOfDelete: INSTEAD_OF_DELETE,
     enter: createEntrance(parts),
   });

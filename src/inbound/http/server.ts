@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import {
   createServer,
   type IncomingMessage,
+  maxHeaderSize,
   type RequestListener,
   type Server,
   type ServerOptions,
@@ -85,7 +86,7 @@ const UNREADABLE: Readonly<Record<string, Unreadable>> = {
     status: 431,
     reason: 'headers',
     code: 'PAYLOAD_TOO_LARGE',
-    message: 'The headers are larger than this service accepts.',
+    message: `headers: must have at most ${maxHeaderSize} bytes, with the path`,
   },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
     status: 413,

@@ -11,6 +11,7 @@ import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, TelemetryHandler, TopicMemo } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { ackSchema, meterSchema, readingOf, stateSchema } from '../../wire/mqtt.js';
+import { plainRule } from '../../wire/plain-errors.js';
 import {
   PREFIX_LEVELS,
   parseSiteTopic,
@@ -73,17 +74,19 @@ export class Telemetry {
     this.#metrics.mqttMessages.inc({ kind, result });
   }
 
-  #drop(topic: string, kind: Kind, { issues: [issue] }: z.ZodError): void {
+  #drop(topic: string, kind: Kind, schema: z.ZodType, payload: Buffer): void {
     this.#count(kind, 'malformed');
     const charger = topic.split('/', PREFIX_LEVELS).join('/');
-    const problem = `${issue?.path.join('.')}: ${issue?.message}`;
-    this.#rareLog(charger, () => this.#log.warn({ charger, kind, problem }, 'malformed message dropped'));
+    this.#rareLog(charger, () => {
+      const problem = problemOf(schema, payload);
+      this.#log.warn({ charger, kind, problem }, 'malformed message dropped');
+    });
   }
 
   #readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
     const { data, error } = meterSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
-      this.#drop(topic, 'meter', error);
+      this.#drop(topic, 'meter', meterSchema, payload);
     } else if (meter.record(readingOf(data), this.#clock.monotonicMs()) === 'refused') {
       this.#count('meter', 'stale');
     } else {
@@ -94,7 +97,7 @@ export class Telemetry {
   #readState(charger: ChargerAddress, topic: string, payload: Buffer): void {
     const { data, error } = stateSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
-      this.#drop(topic, 'state', error);
+      this.#drop(topic, 'state', stateSchema, payload);
     } else {
       const { tenantUuid, locationId, controllerUuid } = charger;
       this.#count('state', resultOf(this.#sink.recordState(tenantUuid, locationId, controllerUuid, data)));
@@ -103,14 +106,14 @@ export class Telemetry {
 
   #readAck(meter: ConnectorMeter, topic: string, payload: Buffer): void {
     const { data, error } = ackSchema.safeParse(parseJson(payload));
-    if (error !== undefined) this.#drop(topic, 'ack', error);
+    if (error !== undefined) this.#drop(topic, 'ack', ackSchema, payload);
     else if (meter.acknowledge(data, this.#clock.monotonicMs()) === 'refused') this.#count('ack', 'stale');
     else this.#acceptedAcks.inc();
   }
 
   #readSite({ kind, tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
     const { data, error } = SITE_MESSAGES[kind].schema.safeParse(parseJson(payload));
-    if (error !== undefined) this.#drop(topic, kind, error);
+    if (error !== undefined) this.#drop(topic, kind, SITE_MESSAGES[kind].schema, payload);
     else this.#count(kind, resultOf(this.#sink.recordSite(kind, tenantUuid, locationId, data)));
   }
 
@@ -149,6 +152,13 @@ function parseJson(payload: Buffer): unknown {
   } catch {
     return undefined;
   }
+}
+
+function problemOf(schema: z.ZodType, payload: Buffer): string {
+  const message = parseJson(payload);
+  if (message === undefined) return `message: must be JSON of at most ${PAYLOAD_LIMIT_BYTES} bytes`;
+  const [issue] = schema.safeParse(message, { error: plainRule }).error?.issues ?? [];
+  return `${issue?.path.join('.') || 'message'}: ${issue?.message}`;
 }
 
 function resultOf(result: RecordResult | undefined): Result {

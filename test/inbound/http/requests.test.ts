@@ -138,8 +138,9 @@ describe.each(SAMPLES.filter(({ body }) => body !== undefined))('the body of end
 
   it('is refused with 413 when it is larger than 100 kB', async () => {
     const body = { ...sample.body, padding: 'x'.repeat(100_001) };
-    const { status, code } = await refusal(sample.method, sample.path, body);
+    const { status, code, message } = await refusal(sample.method, sample.path, body);
     expect([status, code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(message).toBe('body: must have at most 100000 bytes, unpacked');
   });
 });
 
@@ -151,6 +152,7 @@ describe('the body of a request', () => {
       body: gzipSync(JSON.stringify({ ...WINDOW, padding: 'x'.repeat(1_000_000) })),
     });
     expect(answer.status).toBe(413);
+    expect(await answer.text()).toContain('at most 100000 bytes');
   });
 
   it('is refused with 415 in an encoding or character set that is not read', async () => {
@@ -166,8 +168,27 @@ describe('the body of a request', () => {
   it.each(['gzip', 'deflate', 'br'])(
     'is refused with 400 when it is not the %s it claims',
     async (coding) => {
-      const { status, code } = await refusal('POST', SCHEDULES, WINDOW, { 'content-encoding': coding });
+      const { status, code, message } = await refusal('POST', SCHEDULES, WINDOW, {
+        'content-encoding': coding,
+      });
       expect([status, code]).toEqual([400, 'INVALID_REQUEST_BODY']);
+      expect(message).toMatch(/^Content-Encoding: /);
+    },
+  );
+
+  it.each(['application/json', 'application/merge-patch+json'])(
+    'is refused if a text of it is not in UTF-8, and not stored with replaced characters, as %s',
+    async (type) => {
+      const answer = await fetch(`${rig.url}/v1/clusters`, {
+        method: 'POST',
+        headers: { ...KEY, 'content-type': type },
+        body: Buffer.from(JSON.stringify({ name: 'Überseehafen', locationIds: ['a'] }), 'latin1'),
+      });
+      expect(errorEnvelopeSchema.parse(await answer.json()).error).toMatchObject({
+        code: 'INVALID_REQUEST_BODY',
+        message: 'body: must be encoded in UTF-8',
+      });
+      expect(rig.asked).toEqual([]);
     },
   );
 
@@ -282,6 +303,13 @@ describe('a path (decisions on HTTP)', () => {
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'NOT_FOUND']);
   });
 
+  it('with a slash at its end is not found, and the answer names the slash', async () => {
+    const { message } = await refusal('GET', '/v1/clusters/');
+    expect(message).toBe(
+      'There is nothing at /v1/clusters/: leave out the last slash, or see /v1/openapi.json.',
+    );
+  });
+
   it('ends before a fragment', async () => {
     expect((await rawGet('/v1/locations/quay-1/limits#part?at=never')).status).toBe(400);
     expect((await rawGet('/v1/locations/quay-1/limits#part')).status).toBe(200);
@@ -327,7 +355,9 @@ describe('anything but an HTTP request', () => {
   ])('is answered %i in the envelope, and its connection closed', async (status, code, bytes) => {
     const [head = '', body = ''] = (await rawBytes(bytes)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(errorEnvelopeSchema.parse(JSON.parse(body)).error.code).toBe(code);
+    const { error } = errorEnvelopeSchema.parse(JSON.parse(body));
+    expect(error.code).toBe(code);
+    if (status === 431) expect(error.message).toBe('headers: must have at most 16384 bytes, with the path');
   });
 });
 

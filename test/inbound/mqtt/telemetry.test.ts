@@ -292,6 +292,18 @@ describe('the log', () => {
     expect(lines[1]?.fields).toMatchObject({ kind: 'state', problem: expect.stringContaining('online') });
   });
 
+  it.each([
+    ['{', /^message: must be JSON of at most 16384 bytes$/],
+    ['null', /^message: must be a group of fields: .*, not null$/],
+    ['{"powerW":"4"}', /^powerW: must be a number, not text$/],
+    ['{"powerW":4,"status":"charging"}', /^status: must be one of Available, [^:]*Unavailable$/],
+  ])('has the field and the rule of %s in plain words', (text, problem) => {
+    send(METER, Buffer.from(text));
+    expect(lines.map(({ fields }) => fields)).toEqual([
+      expect.objectContaining({ problem: expect.stringMatching(problem) }),
+    ]);
+  });
+
   it('names a fault of ours, and the next message is taken all the same', async () => {
     let isBroken = true;
     const clock: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => {} };
