@@ -16,9 +16,9 @@ import { fetchOnce } from '../../fetch-once.js';
 import { createRig } from './http-rig.js';
 
 /** Far longer than a busy machine pauses a process. */
-const PATIENCE = { beginMs: 1_000, goOnMs: 1_000 };
+const PATIENCE = { beginMs: 2_500, goOnMs: 2_500 };
 /** A client does not read for longer than a silent node is waited for. */
-const SLOW_MS = 1_500;
+const SLOW_MS = 3_000;
 const undo: (() => unknown)[] = [];
 /** Requests to the node, and its answer: at once by default. */
 let asked: string[];
