@@ -127,6 +127,34 @@ describe('A register', () => {
   });
 });
 
+describe('A quarter-hour', () => {
+  it('is stored once, and again only if it got more', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.charges(0, 88);
+    const endsAtMs = START + QUARTER_MS;
+    expect(charger.count.take(endsAtMs)).toMatchObject([{ startsAtMs: START, wh: 4_400 }]);
+    expect(charger.count.isDue(endsAtMs)).toBe(false);
+    charger.reads(4_500, 18_000, 2 * EVERY_MS);
+    expect(charger.count.take(charger.now)).toMatchObject([{ startsAtMs: START, wh: 4_450 }]);
+    charger.charges(4_500, 80);
+    expect(charger.count.take(endsAtMs + QUARTER_MS)).toMatchObject([{ startsAtMs: endsAtMs, wh: 4_050 }]);
+  });
+
+  it('that was stored before a restart stays as it is, because its location may be another one', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.charges(0, 88);
+    const endsAtMs = START + QUARTER_MS;
+    charger.count.take(endsAtMs);
+    charger.restarts();
+    expect(charger.count.isDue(endsAtMs + EVERY_MS)).toBe(false);
+    charger.reads(4_500, 18_000, 2 * EVERY_MS);
+    charger.charges(4_500, 88);
+    expect(charger.count.take(charger.now + QUARTER_MS)).toMatchObject([{ startsAtMs: endsAtMs, wh: 4_500 }]);
+  });
+});
+
 describe('Without a database', () => {
   it('all energy is kept, in the quarter-hours of a week', () => {
     const charger = new Charger();
