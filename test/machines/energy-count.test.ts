@@ -94,6 +94,14 @@ describe('A register', () => {
     expect(charger.counted).toBe(18_000);
   });
 
+  it('that changes once in a quarter-hour is no jump, also just after a restart', () => {
+    const charger = new Charger();
+    charger.reads(1_000, 18_000);
+    charger.restarts();
+    charger.reads(5_500, 18_000);
+    expect(charger.counted).toBe(4_500);
+  });
+
   it('that is missing for a while takes off what its power showed', () => {
     const charger = new Charger();
     charger.reads(1_000);
@@ -117,6 +125,22 @@ describe('A register', () => {
     const [first, second] = charger.count.take(charger.now);
     expect(first).toMatchObject({ startsAtMs: START, wh: 2_975, integratedWh: 0 });
     expect(second?.wh).toBe(3_008);
+  });
+
+  it('counts a silence with a voltage above the nominal one', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.reads(240_000, 0, 10 * 3_600_000);
+    expect(charger.counted).toBe(240_000);
+  });
+
+  it('counts a silence of ten days in the last seven', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.reads(168_000, 0, 240 * 3_600_000);
+    const quarters = charger.count.take(charger.now + QUARTER_MS);
+    expect(quarters).toHaveLength(7 * 96 + 1);
+    expect(quarters[1]?.wh).toBe(250);
   });
 
   it('is no source of energy that no car could have drawn in the silence', () => {
