@@ -82,6 +82,9 @@ export class EnergyCount {
   #unkeptWh = 0;
   /** The last counted energy is integrated from power. */
   isIntegrated = false;
+  /** The power before the last reading, and the time for which it counted. */
+  freshW = 0;
+  freshMs = 0;
 
   constructor(before?: StoredEnergy) {
     this.#registerWh = before?.registerWh;
@@ -109,13 +112,9 @@ export class EnergyCount {
    * @param staleAfterMs a power counts for at most so long
    * @returns the energy since the reading before, Wh
    */
-  count(
-    { energyWh, powerW }: EnergyReading,
-    mostW: number,
-    staleAfterMs: number,
-    { now, nowMs }: Instant,
-  ): number {
-    const gapMs = this.#gapMs({ now, nowMs });
+  count({ energyWh, powerW }: EnergyReading, mostW: number, staleAfterMs: number, at: Instant): number {
+    const { now, nowMs } = at;
+    const gapMs = this.#gapMs(at);
     const freshMs = this.#readAtMs === undefined ? 0 : Math.min(gapMs, staleAfterMs);
     const powerWh = (this.#readW * freshMs) / MS_PER_H;
     this.#allow((Math.max(this.#readW, powerW) * freshMs + mostW * (gapMs - freshMs)) * (MARGIN / MS_PER_H));
@@ -130,13 +129,15 @@ export class EnergyCount {
     } else {
       countedWh = Math.max(0, increaseWh - this.#aheadWh);
       this.#aheadWh = Math.max(0, this.#aheadWh - increaseWh);
-      this.#book(countedWh, this.#registerFromMs({ now, nowMs }), now);
+      this.#book(countedWh, this.#registerFromMs(at), now);
     }
     if (energyWh !== undefined && (increaseWh !== undefined || this.#registerWh === undefined)) {
       this.#registerWh = energyWh;
       this.#registerAtMs = now;
       this.#registerReadAtMs = nowMs;
     }
+    this.freshW = this.#readW;
+    this.freshMs = freshMs;
     this.#readAtMs = nowMs;
     this.#readW = powerW;
     return countedWh;
@@ -229,6 +230,11 @@ export class EnergyCount {
   /** Spreads the energy evenly over its time, but for quarter-hours that have ended before the last reading. */
   #book(wh: number, fromMs: EpochMs, toMs: EpochMs): void {
     if (wh === 0) return;
+    // Nearly all readings are in one quarter-hour: spread below, the whole count would take an eighth longer.
+    if (fromMs >= this.#openMs && toMs < this.#openMs + QUARTER_MS) {
+      this.#add(this.#openMs, wh);
+      return;
+    }
     const leastMs = Math.max(toMs - SPREAD_AT_MOST_MS, this.#openMs);
     const startsAtMs = Math.max(fromMs, leastMs);
     if (toMs <= startsAtMs) {
