@@ -205,9 +205,6 @@ export interface Needs extends SessionNeeds {
   /** A part of its energy is not from a register, but integrated from power. */
   readonly isIntegrated: boolean;
   readonly times: Writable<SessionTimes>;
-  /** Monotonic time and power of the last reading; undefined before the first. */
-  readonly readAtMs: number | undefined;
-  readonly readW: number;
   /** They are from before the service start, and the charger has not reported since. */
   readonly isFromBefore: boolean;
   /** The row on disk may have declarations that have ended, or lack the arrival of the car. */
@@ -242,8 +239,6 @@ export function createNeeds(before?: StoredNeeds): Needs {
     peakW: before?.peakW ?? 0,
     isIntegrated: before?.isIntegrated ?? false,
     times: { chargingMs: before?.times.chargingMs ?? 0, limitedMs: { ...before?.times.limitedMs } },
-    readAtMs: undefined,
-    readW: 0,
     isFromBefore: before !== undefined,
     isRowOutdated: false,
     ended: [],

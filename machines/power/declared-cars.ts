@@ -74,8 +74,7 @@ function endSession({ needs }: Written, leftAtMs: EpochMs): void {
             times,
           },
         ];
-  const { readAtMs, readW } = needs;
-  Object.assign(needs, createNeeds(), { isRowOutdated, ended, readAtMs, readW });
+  Object.assign(needs, createNeeds(), { isRowOutdated, ended });
 }
 
 export function isAnyDeclared({ declared }: Pick<SessionNeeds, 'declared'>): boolean {
@@ -121,8 +120,7 @@ export function countEnergy(
   const mostW = wattsOfTenths(account.maxTenthsA, failsafe.ratedMilliwattsPerTenth);
   const countedWh = energy.count(reading, mostW, telemetry.slot.staleAfterMs, at);
   const registeredWh = energy.isIntegrated ? 0 : countedWh;
-  countTimes(connector, at.nowMs);
-  needs.readW = powerW;
+  countTimes(connector);
   if (isSame) {
     needs.deliveredWh += countedWh;
     needs.isIntegrated ||= countedWh > registeredWh;
@@ -152,17 +150,16 @@ export function countEnergy(
 /** A car that charges draws more than its electronics. */
 const CHARGING_W = 100;
 
-/** The time since the last reading, for as long as that was fresh. */
-function countTimes(connector: Written, nowMs: number): void {
-  const { needs, telemetry, decided } = connector;
-  const { readAtMs = nowMs, times, arrivedAtMs } = needs;
-  needs.readAtMs = nowMs;
-  const ms = Math.min(nowMs - readAtMs, telemetry.slot.staleAfterMs);
-  if (arrivedAtMs === undefined || ms <= 0) return;
-  if (needs.readW >= CHARGING_W) times.chargingMs = (times.chargingMs ?? 0) + ms;
+/** The time since the reading before, for as long as that was fresh. */
+function countTimes(connector: Written): void {
+  const { needs, energy, decided } = connector;
+  const { times, arrivedAtMs } = needs;
+  const { freshW, freshMs } = energy;
+  if (arrivedAtMs === undefined || freshMs === 0) return;
+  if (freshW >= CHARGING_W) times.chargingMs = (times.chargingMs ?? 0) + freshMs;
   if (throttleOf(connector) === 'free') return;
   const { reason } = decided;
-  times.limitedMs[reason] = (times.limitedMs[reason] ?? 0) + ms;
+  times.limitedMs[reason] = (times.limitedMs[reason] ?? 0) + freshMs;
 }
 
 /**

@@ -1,4 +1,5 @@
 // Chargers in the event log: offline after a long loss, and online again, once each, over restarts of the service.
+import createKnex from 'knex';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventPageSchema } from '../../src/features/events/contract.js';
 import { bodyOf } from '../service/answers.js';
@@ -21,6 +22,19 @@ async function logged() {
 
 async function kinds(): Promise<readonly string[]> {
   return (await logged()).map(({ type, controllerUuid }) => `${type} ${controllerUuid}`);
+}
+
+/** Sets the connectors of the lost charger, as the rows of an operator's own hand. */
+async function become(status: 'ACTIVE' | 'INACTIVE') {
+  const filename = rig.databaseUrl.slice('sqlite:'.length);
+  const knex = createKnex({ client: 'sqlite3', connection: { filename }, useNullAsDefault: true });
+  await knex.transaction(async (trx) => {
+    await trx('connectors').where({ controller_uuid: 'quay-1' }).update({ status });
+    await trx('revision_counter').increment('revision', 1);
+    const { revision } = await trx('revision_counter').first('revision');
+    await trx('tenants').update({ sites_revision: revision });
+  });
+  await knex.destroy();
 }
 
 describe('a charger in the event log', () => {
@@ -57,6 +71,19 @@ describe('a charger in the event log', () => {
     }
     await rig.pass(300);
     expect(await logged()).toEqual([]);
+  });
+
+  it('is expected to report only while it is ACTIVE', async () => {
+    await rig.cut(lost());
+    await rig.pass(120);
+    await become('INACTIVE');
+    await rig.pass(300);
+    expect(await logged()).toEqual([]);
+    await become('ACTIVE');
+    await rig.pass(200);
+    expect(await logged()).toEqual([]);
+    await rig.pass(120);
+    expect(await kinds()).toEqual(['charger.offline quay-1']);
   });
 
   it('is offline once, and online once, although the service restarts in between', async () => {

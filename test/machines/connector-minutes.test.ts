@@ -41,6 +41,18 @@ describe('A minute of a connector', () => {
     ]);
   });
 
+  it('shares a run with equal ones before it', () => {
+    const minutes = new ConnectorMinutes();
+    for (let minute = 0; minute < 4; minute++) {
+      minutes.note(minute < 3 ? 6_000 : 7_000, undefined, minute * MINUTE_MS, MINUTE_MS);
+      minutes.end(DAWN_MS + minute * MINUTE_MS, (minute + 1) * MINUTE_MS);
+    }
+    expect(minutes.unwritten).toMatchObject([
+      { atMs: DAWN_MS, minutes: 3, meanDaW: 600 },
+      { atMs: DAWN_MS + 3 * MINUTE_MS, minutes: 1, meanDaW: 700 },
+    ]);
+  });
+
   it('is written with fourteen others at most, and those of many connectors at different times', () => {
     const written = Array.from({ length: 15 }, (_, nth) => {
       const minutes = new ConnectorMinutes();

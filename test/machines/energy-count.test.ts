@@ -94,6 +94,14 @@ describe('A register', () => {
     expect(charger.counted).toBe(18_000);
   });
 
+  it('that changes once in a quarter-hour is no jump, also just after a restart', () => {
+    const charger = new Charger();
+    charger.reads(1_000, 18_000);
+    charger.restarts();
+    charger.reads(5_500, 18_000);
+    expect(charger.counted).toBe(4_500);
+  });
+
   it('that is missing for a while takes off what its power showed', () => {
     const charger = new Charger();
     charger.reads(1_000);
@@ -119,11 +127,55 @@ describe('A register', () => {
     expect(second?.wh).toBe(3_008);
   });
 
+  it('counts a silence with a voltage above the nominal one', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.reads(240_000, 0, 10 * 3_600_000);
+    expect(charger.counted).toBe(240_000);
+  });
+
+  it('counts a silence of ten days in the last seven', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.reads(168_000, 0, 240 * 3_600_000);
+    const quarters = charger.count.take(charger.now + QUARTER_MS);
+    expect(quarters).toHaveLength(7 * 96 + 1);
+    expect(quarters[1]?.wh).toBe(250);
+  });
+
   it('is no source of energy that no car could have drawn in the silence', () => {
     const charger = new Charger();
     charger.reads(1_000);
     charger.reads(90_000, 0, 3_600_000);
     expect(charger.counted).toBe(0);
+  });
+});
+
+describe('A quarter-hour', () => {
+  it('is stored once, and again only if it got more', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.charges(0, 88);
+    const endsAtMs = START + QUARTER_MS;
+    expect(charger.count.take(endsAtMs)).toMatchObject([{ startsAtMs: START, wh: 4_400 }]);
+    expect(charger.count.isDue(endsAtMs)).toBe(false);
+    charger.reads(4_500, 18_000, 2 * EVERY_MS);
+    expect(charger.count.take(charger.now)).toMatchObject([{ startsAtMs: START, wh: 4_450 }]);
+    charger.charges(4_500, 80);
+    expect(charger.count.take(endsAtMs + QUARTER_MS)).toMatchObject([{ startsAtMs: endsAtMs, wh: 4_050 }]);
+  });
+
+  it('that was stored before a restart stays as it is, because its location may be another one', () => {
+    const charger = new Charger();
+    charger.reads(0);
+    charger.charges(0, 88);
+    const endsAtMs = START + QUARTER_MS;
+    charger.count.take(endsAtMs);
+    charger.restarts();
+    expect(charger.count.isDue(endsAtMs + EVERY_MS)).toBe(false);
+    charger.reads(4_500, 18_000, 2 * EVERY_MS);
+    charger.charges(4_500, 88);
+    expect(charger.count.take(charger.now + QUARTER_MS)).toMatchObject([{ startsAtMs: endsAtMs, wh: 4_500 }]);
   });
 });
 

@@ -10,6 +10,7 @@ import { type ChargerClient, connectCharger } from './charger-client.js';
 import {
   apiKeyOf,
   HARBOUR,
+  provisionAt,
   RIVAL,
   type RunningService,
   runService,
@@ -233,6 +234,33 @@ describe('the list of energy', () => {
   it('refuses a connector that does not exist', async () => {
     const answer = await service.call('GET', '/energy?controllerUuid=quay-a&connectorId=9');
     expect(refusalOf(answer, 'CHARGER_NOT_FOUND')).toContain('quay-a / 9');
+  });
+});
+
+describe('the energy of a location whose time zone changes', () => {
+  it('counts no quarter-hour twice', async () => {
+    const query = 'groupBy=location&locationId=yard&resolution=month&from=2026-10-01';
+    const before = (await energy(query)).energy[0]?.energyKwh ?? 0;
+    const charges = async (registerWh: number) => {
+      await reads(yard, '1', { ...CAR, energyWh: registerWh - 1_500 });
+      clock.advance(900_000);
+      await reads(yard, '1', { ...CAR, energyWh: registerWh });
+      clock.advance(900_000);
+    };
+    await charges(217_500);
+    await untilKept(query, [['2026-10', before + 1.5]]);
+    for (const charger of [quay, yard]) await charger.stop();
+    service = await service.restart({ clock }, () =>
+      provisionAt(
+        clock.nowMs(),
+        service.config,
+        tenantWith(HARBOUR, [{ ...site('yard'), timeZone: BERLIN }]),
+      ),
+    );
+    quay = await connectCharger(service.mqttUrl, 'quay', { boot: 'boot-3' });
+    yard = await connectCharger(service.mqttUrl, 'yard', { boot: 'boot-3' });
+    await charges(219_000);
+    await untilKept(query, [['2026-10', before + 3]]);
   });
 });
 

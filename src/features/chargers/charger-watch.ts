@@ -61,9 +61,15 @@ export class ChargerWatch {
     for (const { tenantUuid, locations } of this.#options.directory.tenants.values()) {
       const lost = this.#lost.get(tenantUuid) ?? new Map<ControllerUuid, Loss>();
       this.#lost.set(tenantUuid, lost);
+      const expected = new Set<ControllerUuid>();
       for (const location of locations.values())
-        for (const [controllerUuid, isReached] of reachOf(location.connectors.values()))
+        for (const [controllerUuid, isReached] of reachOf(location.connectors.values())) {
+          expected.add(controllerUuid);
           this.#follow(lost, location, controllerUuid, isReached);
+        }
+      // The loss of one that is INACTIVE meanwhile begins anew.
+      for (const [controllerUuid, { isLogged }] of lost)
+        if (!isLogged && !expected.has(controllerUuid)) lost.delete(controllerUuid);
     }
   }
 

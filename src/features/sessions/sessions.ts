@@ -155,7 +155,7 @@ export class SessionBook {
       for (const connector of connectors.values()) {
         const { control } = connector;
         const isDue = isAnyDeclared(control.needs) || isRowOutdated(control, now);
-        if (isDue || (isLast && control.needs.readAtMs !== undefined)) this.#keepRow(connector);
+        if (isDue || (isLast && control.telemetry.slot.receivedAtMs !== undefined)) this.#keepRow(connector);
       }
   }
 
