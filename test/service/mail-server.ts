@@ -22,10 +22,12 @@ export interface MailServer {
   refusalCode: number;
   /** An answer to a text waits for it. */
   answersAfter: Promise<void>;
-  /** By address: the SMTP code with which it is refused, as a sender or receiver. */
-  readonly refusedWith: Map<string, number>;
+  /** By address: the SMTP code with which it is refused, as a sender or receiver; or the whole answer. */
+  readonly refusedWith: Map<string, number | string>;
   /** Receivers that were asked for, refused ones included. */
   readonly asked: readonly string[];
+  /** Connections that are open. */
+  connections(): number;
   stop(): Promise<void>;
 }
 
@@ -33,17 +35,19 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const attempts: ReceivedMail[] = [];
   const asked: string[] = [];
-  const refusedWith = new Map<string, number>();
+  const refusedWith = new Map<string, number | string>();
   const verdictOn = (address: string): Error | undefined => {
-    const responseCode = refusedWith.get(address);
-    return responseCode === undefined
-      ? undefined
-      : Object.assign(new Error(`no ${address} here`), { responseCode });
+    const answer = refusedWith.get(address);
+    if (answer === undefined) return undefined;
+    const [code, ...words] = typeof answer === 'string' ? answer.split(' ') : [answer, `no ${address} here`];
+    return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) });
   };
   const smtp = new SMTPServer({
     authOptional: true,
     hideSTARTTLS: true,
     disableReverseLookup: true,
+    // An answer has an enhanced code only if the test gives one.
+    hideENHANCEDSTATUSCODES: true,
     onMailFrom: ({ address }, _session, done) => done(verdictOn(address)),
     onRcptTo({ address }, _session, done) {
       asked.push(address);
@@ -79,6 +83,7 @@ export async function startMailServer(): Promise<MailServer> {
     refusalCode: 450,
     refusedWith,
     asked,
+    connections: () => smtp.connections.size,
     stop: () => new Promise((resolve) => smtp.close(() => resolve())),
   };
   return server;

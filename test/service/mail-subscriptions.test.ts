@@ -283,6 +283,37 @@ describe('A mail subscription', () => {
     await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
   });
 
+  it('waits for a server that refuses by its policy, such as relaying, until the operator has mended that', async () => {
+    const [refused, ...others] = TO;
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set(refused ?? '', `554 5.7.1 <${refused}>: Relay access denied`);
+    await addCluster('a');
+    await untilMails(1);
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([
+        { to: [refused], attempts: 1, error: expect.stringMatching(/Relay access denied/) },
+      ]),
+    );
+    expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]);
+    server.refusedWith.clear();
+    await isRepeated(mailSubscriptionId);
+    expect(server.mails.map(({ to }) => to)).toEqual([others, [refused]]);
+  });
+
+  it('leaves no connection to a mail server that never answers, once the service stops', async () => {
+    await subscribe({ types: ['cluster.changed'] });
+    server.answersAfter = new Promise(() => {});
+    await addCluster('a');
+    await eventually(() => {
+      clock.advance(500);
+      expect(server.attempts).toHaveLength(1);
+    });
+    expect(server.connections()).toBe(1);
+    service = await service.restart({ clock }, async () =>
+      eventually(() => expect(server.connections()).toBe(0)),
+    );
+  });
+
   it('writes names with line breaks on one line, and into no header', async () => {
     await subscribe({ types: ['provisioning.changed'] });
     const name = 'Quay\r\nBcc: thief@elsewhere.example\r\n\r\nHello';

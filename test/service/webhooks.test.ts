@@ -9,6 +9,7 @@ import {
   webhookListSchema,
   webhookSchema,
 } from '../../src/features/webhooks/contract.js';
+import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import {
@@ -28,10 +29,23 @@ const clock = createVirtualClock(Date.now());
 const SITES = [site('quay'), site('yard')];
 
 let service: RunningService;
+/** The database takes no progress of webhooks. */
+let isFull = false;
+let refusedWrites = 0;
+const wrapStore = (store: Store): Store => ({
+  ...store,
+  async append(tenantUuid, changes, by) {
+    if (isFull && changes.some(({ kind }) => kind === 'webhook.progress')) {
+      refusedWrites++;
+      throw new StoreUnavailableError('the disk is full');
+    }
+    await store.append(tenantUuid, changes, by);
+  },
+});
 let receiver: WebhookReceiver;
 beforeAll(async () => {
   const tenants = [tenantWith(HARBOUR, SITES), tenantWith(RIVAL, [site('rivals')])];
-  service = await runService(tenants, { clock }, { HEADROOM_WEBHOOK_PRIVATE: 'true' });
+  service = await runService(tenants, { clock, wrapStore }, { HEADROOM_WEBHOOK_PRIVATE: 'true' });
 });
 beforeEach(async () => {
   receiver = await startWebhookReceiver();
@@ -162,6 +176,23 @@ describe('a webhook', () => {
     });
   });
 
+  it('sends more dead letters than a round again, past a location that goes on failing', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed', 'provisioning.changed'] });
+    receiver.answer = () => 400;
+    for (let nth = 0; nth < 110; nth++) await addCluster(`poison ${nth}`);
+    await change('quay');
+    await eventually(async () => {
+      clock.advance(HOUR_MS);
+      expect(await deliveriesOf(webhookId, 'dead')).toHaveLength(111);
+    });
+    receiver.answer = ({ locationId }) => (locationId === null ? 400 : 204);
+    await service.call('POST', `/webhooks/${webhookId}/replay`, {});
+    await eventually(() => expect(receiver.accepted()).toMatchObject([{ locationId: 'quay' }]));
+    receiver.answer = () => 204;
+    clock.advance(5_000);
+    await eventually(() => expect(receiver.accepted()).toHaveLength(111));
+  });
+
   it('is signed with the new secret and, until the overlap ends, with the one before', async () => {
     const { webhookId, secret } = await create({ types: ['cluster.changed'] });
     const path = `/webhooks/${webhookId}/secret`;
@@ -198,6 +229,49 @@ describe('a webhook', () => {
     expect((await service.call('GET', `/webhooks/${webhookId}`)).status).toBe(404);
     expect(next.accepted()).toHaveLength(2);
     await next.stop();
+  });
+
+  it('sends an event once, although its progress cannot be written for a while', async () => {
+    const { webhookId, lastEventId } = await create({ types: ['cluster.changed'] });
+    const isPast = async (id: string) => Number((await webhookOf(webhookId)).lastEventId) > Number(id);
+    // Its own creation is an event.
+    await eventually(async () => expect(await isPast(lastEventId)).toBe(true));
+    const before = (await webhookOf(webhookId)).lastEventId;
+    isFull = true;
+    await addCluster('once');
+    await eventually(() => {
+      clock.advance(1_000);
+      expect(refusedWrites).toBeGreaterThan(5);
+    });
+    expect(await isPast(before)).toBe(false);
+    isFull = false;
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await isPast(before)).toBe(true);
+    });
+    expect(namesOf()).toEqual(['once']);
+  });
+
+  it('sends at most a few events after its deletion, however many wait and however slow its receiver is', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'] });
+    receiver.answer = () => 500;
+    await addCluster('first');
+    await eventually(async () => expect(await deliveriesOf(webhookId, 'waiting')).toHaveLength(1));
+    for (let nth = 0; nth < 15; nth++) await addCluster(`waits ${nth}`);
+    const deleted = new Promise<void>((resolve, reject) => {
+      receiver.answer = () => {
+        if (receiver.accepted().length === 0)
+          service.call('DELETE', `/webhooks/${webhookId}`).then(() => resolve(), reject);
+        clock.advance(9_000);
+        return 204;
+      };
+    });
+    clock.advance(5_000);
+    await deleted;
+    await addCluster('later');
+    const slow = receiver.accepted().length;
+    expect(slow).toBeLessThan(5);
+    expect(receiver.accepted()).toHaveLength(slow);
   });
 
   it('follows no redirect', async () => {
