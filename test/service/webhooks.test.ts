@@ -274,6 +274,22 @@ describe('a webhook', () => {
     expect(receiver.accepted()).toHaveLength(slow);
   });
 
+  it('waits as long as its receiver asks, and a day at most', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'] });
+    receiver.answer = () => 429;
+    const untilAttempt = (attempts: number, waitS: number) =>
+      eventually(async () => {
+        const nextAttemptAt = new Date(clock.nowMs() + 1000 * waitS).toISOString();
+        expect(await deliveriesOf(webhookId, 'waiting')).toMatchObject([{ attempts, nextAttemptAt }]);
+      });
+    receiver.retryAfterS = 90;
+    await addCluster('asked');
+    await untilAttempt(1, 90);
+    receiver.retryAfterS = 999_999;
+    clock.advance(90_000);
+    await untilAttempt(2, 86_400);
+  });
+
   it('follows no redirect', async () => {
     const { webhookId } = await create({ types: ['cluster.changed'] });
     receiver.answer = () => 307;
