@@ -40,7 +40,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const { data: event }: { data: ReceivedEvent } = JSON.parse(body);
     const status = receiver.answer(event);
     received.push({ headers: request.headers, body, event, status });
-    response.writeHead(status, { location: '/elsewhere', 'retry-after': receiver.retryAfterS }).end();
+    response.writeHead(status, { location: '/elsewhere', 'retry-after': String(receiver.retryAfterS) }).end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
