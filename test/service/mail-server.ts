@@ -18,6 +18,8 @@ export interface MailServer {
   /** Attempts, refused ones included. */
   readonly attempts: readonly ReceivedMail[];
   isRefusing: boolean;
+  /** The text of a mail is refused; by default as `isRefusing` has it. */
+  refuses: (mail: ReceivedMail) => boolean;
   /** The SMTP code of such a refusal. */
   refusalCode: number;
   /** An answer to a text waits for it. */
@@ -62,9 +64,10 @@ export async function startMailServer(): Promise<MailServer> {
           envelope.rcptTo.map(({ address }) => address),
         );
         attempts.push(mail);
-        const { answersAfter, isRefusing, refusalCode: responseCode } = server;
+        const { answersAfter, refusalCode: responseCode } = server;
+        const isRefused = server.refuses(mail);
         void answersAfter.then(() => {
-          if (isRefusing) return done(Object.assign(new Error('no room'), { responseCode }));
+          if (isRefused) return done(Object.assign(new Error('no room'), { responseCode }));
           mails.push(mail);
           return done();
         });
@@ -79,6 +82,7 @@ export async function startMailServer(): Promise<MailServer> {
     mails,
     attempts,
     isRefusing: false,
+    refuses: () => server.isRefusing,
     answersAfter: Promise.resolve(),
     refusalCode: 450,
     refusedWith,

@@ -220,6 +220,36 @@ describe('A mail subscription', () => {
     expect([server.mails, server.attempts]).toEqual([[], []]);
   });
 
+  it('sends all dead letters again, past those of a location that goes on failing', async () => {
+    const [address = ''] = TO;
+    const types = ['cluster.changed', 'provisioning.changed'];
+    const { mailSubscriptionId } = await subscribe({ to: [address], types });
+    server.refusedWith.set(address, 550);
+    await Promise.all(Array.from({ length: 110 }, (_, i) => addCluster(`c${i}`)));
+    await provision(
+      service.config,
+      tenantWith(HARBOUR, [site('quay', { permanentLimitKw: 40 }), site('yard')]),
+    );
+    await untilFirstAttempt(mailSubscriptionId);
+    expect(await deliveries(mailSubscriptionId, 'dead')).toHaveLength(111);
+    server.refusedWith.clear();
+    server.refuses = ({ text }) => text.includes('cluster.changed');
+    await replay(mailSubscriptionId);
+    await eventually(() =>
+      expect(server.mails.map(({ headers }) => headers.get('subject'))).toEqual([
+        'The quay: provisioning.changed',
+      ]),
+    );
+    server.refuses = () => false;
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await owed(mailSubscriptionId)).toEqual([]);
+    });
+    const lines = server.mails.flatMap(({ text }) => text.trim().split('\n'));
+    expect(new Set(lines).size).toBe(111);
+    expect(lines).toHaveLength(111);
+  });
+
   it('repeats a delayed address alone, beside one that is refused and one that has the mail', async () => {
     const [taken, delayed, refused] = [
       'a@harbour.example',

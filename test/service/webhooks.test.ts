@@ -176,23 +176,6 @@ describe('a webhook', () => {
     });
   });
 
-  it('sends more dead letters than a round again, past a location that goes on failing', async () => {
-    const { webhookId } = await create({ types: ['cluster.changed', 'provisioning.changed'] });
-    receiver.answer = () => 400;
-    for (let nth = 0; nth < 110; nth++) await addCluster(`poison ${nth}`);
-    await change('quay');
-    await eventually(async () => {
-      clock.advance(HOUR_MS);
-      expect(await deliveriesOf(webhookId, 'dead')).toHaveLength(111);
-    });
-    receiver.answer = ({ locationId }) => (locationId === null ? 400 : 204);
-    await service.call('POST', `/webhooks/${webhookId}/replay`, {});
-    await eventually(() => expect(receiver.accepted()).toMatchObject([{ locationId: 'quay' }]));
-    receiver.answer = () => 204;
-    clock.advance(5_000);
-    await eventually(() => expect(receiver.accepted()).toHaveLength(111));
-  });
-
   it('is signed with the new secret and, until the overlap ends, with the one before', async () => {
     const { webhookId, secret } = await create({ types: ['cluster.changed'] });
     const path = `/webhooks/${webhookId}/secret`;
