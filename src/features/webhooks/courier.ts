@@ -123,7 +123,7 @@ interface RoundInput {
    * mail are fixed before it leaves, so that its attempts are alike.
    */
   readonly moved: readonly WebhookLane[];
-  /** Its events leave then. */
+  /** The events of the next mail leave then. */
   readonly gatheredAtMs: EpochMs | undefined;
   /** Of the locations of a mail. */
   readonly names: ReadonlyMap<string, string>;
