@@ -197,7 +197,7 @@ describe('a webhook', () => {
     receiver.answer = () => 503;
     await addCluster('before');
     await eventually(() => expect(receiver.received).toHaveLength(1));
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, wrapStore });
     await addCluster('between');
     const next = await startWebhookReceiver();
     const put = { url: next.url, types: ['cluster.changed'] };
