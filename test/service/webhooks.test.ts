@@ -257,6 +257,13 @@ describe('a webhook', () => {
     expect(receiver.accepted()).toHaveLength(slow);
   });
 
+  it('goes on with the next event if its place is of a database that was replaced by an older one', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'], after: '999999999' });
+    await eventually(async () => expect((await webhookOf(webhookId)).lastEventId).not.toBe('999999999'));
+    await addCluster('next');
+    await eventually(() => expect(namesOf()).toEqual(['next']));
+  });
+
   it('waits as long as its receiver asks, and a day at most', async () => {
     const { webhookId } = await create({ types: ['cluster.changed'] });
     receiver.answer = () => 429;
