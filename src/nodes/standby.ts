@@ -1,4 +1,5 @@
 // Waits until a shard is vacant, owns it for an ownership term, and waits again.
+import { pause } from '../pause.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Held, NotVacantError, type Ownership } from '../ports/ownership.js';
@@ -176,7 +177,7 @@ export class Standby {
         this.#rareLog(String(error), () =>
           log.error({ err: error }, `this node could not own ${this.#options.owned}; trying again`),
         );
-        await this.#pause(signal);
+        await pause(this.#options.clock, CLAIM_AGAIN_AFTER_MS, signal);
       }
     }
   }
@@ -211,18 +212,5 @@ export class Standby {
       if (isLost) log.warn({ ownerTerm }, `another node owns ${owned}: this one stands by`);
       else await ownership.release().catch((error) => log.warn({ err: error }, 'the lease ends by itself'));
     }
-  }
-
-  #pause(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        // The signal lives as long as the node: without this, each second would add a listener.
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#options.clock.after(CLAIM_AGAIN_AFTER_MS, done);
-      signal.addEventListener('abort', done);
-    });
   }
 }

@@ -23,6 +23,7 @@ const FOUNDATION = [
   'metrics',
   'open-files',
   'password-check',
+  'pause',
   'private-files',
   'rare-log',
   'secrets',
@@ -39,6 +40,7 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
   'metrics',
   'open-files',
   'password-check',
+  'pause',
   'private-files',
   'rare-log',
   'secrets',
@@ -59,6 +61,7 @@ const OF_FEATURES = [
   ...MACHINES,
   'ports',
   'wire',
+  'pause',
   'secrets',
   'src/inbound/http/endpoint.ts',
   'src/outbound/knex/engine.ts',
@@ -118,7 +121,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // The gateway is a process of its own. It acts as chargers and reaches the service over the wire only.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'features', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
-  nodes: ['nodes', 'values', 'ports', 'rare-log'],
+  nodes: ['nodes', 'values', 'ports', 'pause', 'rare-log'],
   term: [
     'actor-system',
     'features',

@@ -163,6 +163,28 @@ describe('A mute', () => {
     ]);
   });
 
+  it('withholds no later alarm of a location whose webhook waits', async () => {
+    await mute({ controllerUuid: 'quay-a', connectorId: '1' });
+    receiver.answer = ({ locationId }) => (locationId === 'quay' ? 500 : 204);
+    const open = await untilOffline();
+    const [withheld, sent] = ['1', '2'].map(
+      (id) =>
+        open.find(({ locationId, connectorId }) => locationId === 'quay' && connectorId === id)?.alarmId,
+    );
+    await eventually(() => expect(receiver.received.some(({ status }) => status === 500)).toBe(true));
+    // More of them than a look at the location reads.
+    for (let nth = 0; nth < 25; nth++) bodyOf(await acknowledge(withheld ?? ''), alarmSchema);
+    bodyOf(await acknowledge(sent ?? ''), alarmSchema);
+    receiver.answer = () => 204;
+    await eventually(() => {
+      clock.advance(1_000);
+      expect(delivered().filter(([, locationId]) => locationId === 'quay')).toEqual([
+        ['alarm.began', 'quay', sent],
+        ['alarm.acknowledged', 'quay', sent],
+      ]);
+    });
+  });
+
   it('ends at its instant: webhooks then receive the alarms that are still open', async () => {
     await mute({ until: later(6_000) });
     await untilOffline();

@@ -18,14 +18,18 @@ export interface MailServer {
   /** Attempts, refused ones included. */
   readonly attempts: readonly ReceivedMail[];
   isRefusing: boolean;
+  /** The text of a mail is refused; by default as `isRefusing` has it. */
+  refuses: (mail: ReceivedMail) => boolean;
   /** The SMTP code of such a refusal. */
   refusalCode: number;
   /** An answer to a text waits for it. */
   answersAfter: Promise<void>;
-  /** By address: the SMTP code with which it is refused, as a sender or receiver. */
-  readonly refusedWith: Map<string, number>;
+  /** By address: the SMTP code with which it is refused, as a sender or receiver; or the whole answer. */
+  readonly refusedWith: Map<string, number | string>;
   /** Receivers that were asked for, refused ones included. */
   readonly asked: readonly string[];
+  /** Connections that are open. */
+  connections(): number;
   stop(): Promise<void>;
 }
 
@@ -33,17 +37,19 @@ export async function startMailServer(): Promise<MailServer> {
   const mails: ReceivedMail[] = [];
   const attempts: ReceivedMail[] = [];
   const asked: string[] = [];
-  const refusedWith = new Map<string, number>();
+  const refusedWith = new Map<string, number | string>();
   const verdictOn = (address: string): Error | undefined => {
-    const responseCode = refusedWith.get(address);
-    return responseCode === undefined
-      ? undefined
-      : Object.assign(new Error(`no ${address} here`), { responseCode });
+    const answer = refusedWith.get(address);
+    if (answer === undefined) return undefined;
+    const [code, ...words] = typeof answer === 'string' ? answer.split(' ') : [answer, `no ${address} here`];
+    return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) });
   };
   const smtp = new SMTPServer({
     authOptional: true,
     hideSTARTTLS: true,
     disableReverseLookup: true,
+    // An answer has an enhanced code only if the test gives one.
+    hideENHANCEDSTATUSCODES: true,
     onMailFrom: ({ address }, _session, done) => done(verdictOn(address)),
     onRcptTo({ address }, _session, done) {
       asked.push(address);
@@ -58,9 +64,10 @@ export async function startMailServer(): Promise<MailServer> {
           envelope.rcptTo.map(({ address }) => address),
         );
         attempts.push(mail);
-        const { answersAfter, isRefusing, refusalCode: responseCode } = server;
+        const { answersAfter, refusalCode: responseCode } = server;
+        const isRefused = server.refuses(mail);
         void answersAfter.then(() => {
-          if (isRefusing) return done(Object.assign(new Error('no room'), { responseCode }));
+          if (isRefused) return done(Object.assign(new Error('no room'), { responseCode }));
           mails.push(mail);
           return done();
         });
@@ -75,10 +82,12 @@ export async function startMailServer(): Promise<MailServer> {
     mails,
     attempts,
     isRefusing: false,
+    refuses: () => server.isRefusing,
     answersAfter: Promise.resolve(),
     refusalCode: 450,
     refusedWith,
     asked,
+    connections: () => smtp.connections.size,
     stop: () => new Promise((resolve) => smtp.close(() => resolve())),
   };
   return server;

@@ -220,6 +220,36 @@ describe('A mail subscription', () => {
     expect([server.mails, server.attempts]).toEqual([[], []]);
   });
 
+  it('sends all dead letters again, past those of a location that goes on failing', async () => {
+    const [address = ''] = TO;
+    const types = ['cluster.changed', 'provisioning.changed'];
+    const { mailSubscriptionId } = await subscribe({ to: [address], types });
+    server.refusedWith.set(address, 550);
+    await Promise.all(Array.from({ length: 110 }, (_, i) => addCluster(`c${i}`)));
+    await provision(
+      service.config,
+      tenantWith(HARBOUR, [site('quay', { permanentLimitKw: 40 }), site('yard')]),
+    );
+    await untilFirstAttempt(mailSubscriptionId);
+    expect(await deliveries(mailSubscriptionId, 'dead')).toHaveLength(111);
+    server.refusedWith.clear();
+    server.refuses = ({ text }) => text.includes('cluster.changed');
+    await replay(mailSubscriptionId);
+    await eventually(() =>
+      expect(server.mails.map(({ headers }) => headers.get('subject'))).toEqual([
+        'The quay: provisioning.changed',
+      ]),
+    );
+    server.refuses = () => false;
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await owed(mailSubscriptionId)).toEqual([]);
+    });
+    const lines = server.mails.flatMap(({ text }) => text.trim().split('\n'));
+    expect(new Set(lines).size).toBe(111);
+    expect(lines).toHaveLength(111);
+  });
+
   it('repeats a delayed address alone, beside one that is refused and one that has the mail', async () => {
     const [taken, delayed, refused] = [
       'a@harbour.example',
@@ -281,6 +311,37 @@ describe('A mail subscription', () => {
     });
     expect(server.attempts).toHaveLength(1);
     await eventually(async () => expect(await one(mailSubscriptionId)).toMatchObject({ isWaiting: false }));
+  });
+
+  it('waits for a server that refuses by its policy, such as relaying, until the operator has mended that', async () => {
+    const [refused, ...others] = TO;
+    const { mailSubscriptionId } = await subscribe({ types: ['cluster.changed'] });
+    server.refusedWith.set(refused ?? '', `554 5.7.1 <${refused}>: Relay access denied`);
+    await addCluster('a');
+    await untilMails(1);
+    await eventually(async () =>
+      expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([
+        { to: [refused], attempts: 1, error: expect.stringMatching(/Relay access denied/) },
+      ]),
+    );
+    expect(await deliveries(mailSubscriptionId, 'dead')).toEqual([]);
+    server.refusedWith.clear();
+    await isRepeated(mailSubscriptionId);
+    expect(server.mails.map(({ to }) => to)).toEqual([others, [refused]]);
+  });
+
+  it('leaves no connection to a mail server that never answers, once the service stops', async () => {
+    await subscribe({ types: ['cluster.changed'] });
+    server.answersAfter = new Promise(() => {});
+    await addCluster('a');
+    await eventually(() => {
+      clock.advance(500);
+      expect(server.attempts).toHaveLength(1);
+    });
+    expect(server.connections()).toBe(1);
+    service = await service.restart({ clock }, async () =>
+      eventually(() => expect(server.connections()).toBe(0)),
+    );
   });
 
   it('writes names with line breaks on one line, and into no header', async () => {

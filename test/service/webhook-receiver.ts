@@ -26,6 +26,8 @@ export interface WebhookReceiver {
   readonly received: readonly Received[];
   /** The status of an answer; 204 by default. */
   answer: (event: ReceivedEvent) => number;
+  /** Seconds that its answers ask for. */
+  retryAfterS: number;
   /** Events that it accepted, in order. */
   accepted(): readonly ReceivedEvent[];
   stop(): Promise<void>;
@@ -38,7 +40,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const { data: event }: { data: ReceivedEvent } = JSON.parse(body);
     const status = receiver.answer(event);
     received.push({ headers: request.headers, body, event, status });
-    response.writeHead(status, { location: '/elsewhere', 'retry-after': '0' }).end();
+    response.writeHead(status, { location: '/elsewhere', 'retry-after': String(receiver.retryAfterS) }).end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,6 +49,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     url: `http://127.0.0.1:${port}/events`,
     received,
     answer: () => 204,
+    retryAfterS: 0,
     accepted: () => received.filter(({ status }) => status === 204).map(({ event }) => event),
     async stop() {
       server.closeAllConnections();

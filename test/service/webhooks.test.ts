@@ -9,6 +9,7 @@ import {
   webhookListSchema,
   webhookSchema,
 } from '../../src/features/webhooks/contract.js';
+import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import {
@@ -28,10 +29,23 @@ const clock = createVirtualClock(Date.now());
 const SITES = [site('quay'), site('yard')];
 
 let service: RunningService;
+/** The database takes no progress of webhooks. */
+let isFull = false;
+let refusedWrites = 0;
+const wrapStore = (store: Store): Store => ({
+  ...store,
+  async append(tenantUuid, changes, by) {
+    if (isFull && changes.some(({ kind }) => kind === 'webhook.progress')) {
+      refusedWrites++;
+      throw new StoreUnavailableError('the disk is full');
+    }
+    await store.append(tenantUuid, changes, by);
+  },
+});
 let receiver: WebhookReceiver;
 beforeAll(async () => {
   const tenants = [tenantWith(HARBOUR, SITES), tenantWith(RIVAL, [site('rivals')])];
-  service = await runService(tenants, { clock }, { HEADROOM_WEBHOOK_PRIVATE: 'true' });
+  service = await runService(tenants, { clock, wrapStore }, { HEADROOM_WEBHOOK_PRIVATE: 'true' });
 });
 beforeEach(async () => {
   receiver = await startWebhookReceiver();
@@ -183,7 +197,7 @@ describe('a webhook', () => {
     receiver.answer = () => 503;
     await addCluster('before');
     await eventually(() => expect(receiver.received).toHaveLength(1));
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, wrapStore });
     await addCluster('between');
     const next = await startWebhookReceiver();
     const put = { url: next.url, types: ['cluster.changed'] };
@@ -198,6 +212,72 @@ describe('a webhook', () => {
     expect((await service.call('GET', `/webhooks/${webhookId}`)).status).toBe(404);
     expect(next.accepted()).toHaveLength(2);
     await next.stop();
+  });
+
+  it('sends an event once, although its progress cannot be written for a while', async () => {
+    const { webhookId, lastEventId } = await create({ types: ['cluster.changed'] });
+    const isPast = async (id: string) => Number((await webhookOf(webhookId)).lastEventId) > Number(id);
+    // Its own creation is an event.
+    await eventually(async () => expect(await isPast(lastEventId)).toBe(true));
+    const before = (await webhookOf(webhookId)).lastEventId;
+    isFull = true;
+    await addCluster('once');
+    await eventually(() => {
+      clock.advance(1_000);
+      expect(refusedWrites).toBeGreaterThan(5);
+    });
+    expect(await isPast(before)).toBe(false);
+    isFull = false;
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await isPast(before)).toBe(true);
+    });
+    expect(namesOf()).toEqual(['once']);
+  });
+
+  it('sends at most a few events after its deletion, however many wait and however slow its receiver is', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'] });
+    receiver.answer = () => 500;
+    await addCluster('first');
+    await eventually(async () => expect(await deliveriesOf(webhookId, 'waiting')).toHaveLength(1));
+    for (let nth = 0; nth < 15; nth++) await addCluster(`waits ${nth}`);
+    const deleted = new Promise<void>((resolve, reject) => {
+      receiver.answer = () => {
+        if (receiver.accepted().length === 0)
+          service.call('DELETE', `/webhooks/${webhookId}`).then(() => resolve(), reject);
+        clock.advance(9_000);
+        return 204;
+      };
+    });
+    clock.advance(5_000);
+    await deleted;
+    await addCluster('later');
+    const slow = receiver.accepted().length;
+    expect(slow).toBeLessThan(5);
+    expect(receiver.accepted()).toHaveLength(slow);
+  });
+
+  it('goes on with the next event if its place is of a database that was replaced by an older one', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'], after: '999999999' });
+    await eventually(async () => expect((await webhookOf(webhookId)).lastEventId).not.toBe('999999999'));
+    await addCluster('next');
+    await eventually(() => expect(namesOf()).toEqual(['next']));
+  });
+
+  it('waits as long as its receiver asks, and a day at most', async () => {
+    const { webhookId } = await create({ types: ['cluster.changed'] });
+    receiver.answer = () => 429;
+    const untilAttempt = (attempts: number, waitS: number) =>
+      eventually(async () => {
+        const nextAttemptAt = new Date(clock.nowMs() + 1000 * waitS).toISOString();
+        expect(await deliveriesOf(webhookId, 'waiting')).toMatchObject([{ attempts, nextAttemptAt }]);
+      });
+    receiver.retryAfterS = 90;
+    await addCluster('asked');
+    await untilAttempt(1, 90);
+    receiver.retryAfterS = 999_999;
+    clock.advance(90_000);
+    await untilAttempt(2, 86_400);
   });
 
   it('follows no redirect', async () => {

@@ -56,7 +56,7 @@ const OF_CREDENTIALS: readonly EventType[] = [
   'mailSubscription.changed',
   'mailSubscription.deleted',
 ];
-const CREDENTIALS_SCOPE = 'credentials:write';
+export const CREDENTIALS_SCOPE: Scope = 'credentials:write';
 
 /** @throws DomainError INSUFFICIENT_SCOPE if the caller asks for types that it may not read */
 function readableTypes(

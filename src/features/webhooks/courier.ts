@@ -3,6 +3,7 @@
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
+import { pause } from '../../pause.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import { ENERGY_MANAGEMENT, type EventRecord, type EventType } from '../../ports/records.js';
@@ -18,7 +19,14 @@ import type {
 import { signWebhook } from '../../secrets.js';
 import { toInstant } from '../../wire/instants.js';
 import { mailOf } from './mail-text.js';
-import { loadDeadLetters, loadLanes, loadWebhooks, loadWebhookTenants, type PlacedWebhook } from './rows.js';
+import {
+  loadDeadLetters,
+  loadDueLetters,
+  loadLanes,
+  loadWebhooks,
+  loadWebhookTenants,
+  type PlacedWebhook,
+} from './rows.js';
 import { TRIED_FOR_MS } from './subscriptions.js';
 
 /** Events of a location, or the whole log, that a round sends: as many may be repeated after a kill. */
@@ -36,6 +44,8 @@ const LANES_AT_ONCE = 20;
 const REQUESTS_OF_WEBHOOK = 4;
 const ROUNDS_OF_TENANT = 4;
 const ROUNDS = 50;
+/** A round begins no message after this time: other webhooks wait for its place, and its own may have been deleted. */
+const ROUND_MS = 10_000;
 const AGAIN_AFTER_MS = 1_000;
 /** The wait after each attempt; the last one repeats. */
 const BACKOFF_S: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 21_600];
@@ -100,14 +110,20 @@ interface RunResult {
 interface RoundInput {
   readonly webhook: PlacedWebhook;
   readonly lanes: readonly WebhookLane[];
+  /** To be sent now. */
   readonly letters: readonly DeadLetter[];
+  /** The next others are sent then. */
+  readonly lettersDueAtMs: EpochMs | undefined;
   /** By event: the letters of receivers that refused the mail under way. */
   readonly ofMail: ReadonlyMap<number, DeadLetter>;
   readonly runs: readonly Run[];
   readonly cursorId: number;
-  /** A mail that begins. Its events are fixed before it leaves, so that its attempts are alike. */
-  readonly opened: readonly WebhookLane[];
-  /** Its events leave then. */
+  /**
+   * Lanes that change before anything is sent: they pass events that are not wanted, or begin a mail. The events of a
+   * mail are fixed before it leaves, so that its attempts are alike.
+   */
+  readonly moved: readonly WebhookLane[];
+  /** The events of the next mail leave then. */
   readonly gatheredAtMs: EpochMs | undefined;
   /** Of the locations of a mail. */
   readonly names: ReadonlyMap<string, string>;
@@ -221,29 +237,33 @@ export class Courier {
     if (input === undefined) return undefined;
     const { webhook, lanes, cursorId, endedLanes, forgotten, hasMore } = input;
     rounds.isBehind = hasMore;
+    const endsAtMs = clock.monotonicMs() + ROUND_MS;
     const results = await atOnce(REQUESTS_OF_WEBHOOK, input.runs, (run) =>
-      this.#sendRun(tenantUuid, input, run),
+      this.#sendRun(tenantUuid, input, run, endsAtMs),
     );
     if (this.#stopped.signal.aborted) return undefined;
     const progressed = progressOf(input, results, clock.nowMs());
-    const change = { ...progressed, lanes: [...input.opened, ...progressed.lanes] };
+    const change = { ...progressed, lanes: [...input.moved, ...progressed.lanes] };
     const revived = [...change.revived, ...forgotten];
     const isChanged =
       cursorId !== webhook.cursorId ||
       endedLanes.length + change.lanes.length + change.deadLetters.length + revived.length > 0;
     const progress = { webhookId, cursorId, endedLanes, ...change, revived };
-    if (isChanged) await store.append(tenantUuid, [{ kind: 'webhook.progress', progress }]);
+    // The write alone is repeated: the receivers have the events.
+    if (isChanged)
+      await this.#untilDone(() => store.append(tenantUuid, [{ kind: 'webhook.progress', progress }]));
+    if (this.#stopped.signal.aborted) return undefined;
     const dead = change.deadLetters.filter(({ nextAttemptAtMs }) => nextAttemptAtMs === null);
     this.#reportDead(tenantUuid, webhookId, dead);
-    if (hasMore) return clock.nowMs();
+    if (hasMore || input.letters.length > 0) return clock.nowMs();
     const renewed = new Map(lanes.map((lane) => [lane.locationId, lane]));
     for (const lane of change.lanes) renewed.set(lane.locationId, lane);
     for (const locationId of endedLanes) renewed.delete(locationId);
     const later = [
       ...[...renewed.values()].map(({ nextAttemptAtMs }) => nextAttemptAtMs),
-      ...nextLettersMs(input.letters, change.deadLetters, revived),
-      ...(input.gatheredAtMs === undefined ? [] : [input.gatheredAtMs]),
-    ];
+      input.lettersDueAtMs,
+      input.gatheredAtMs,
+    ].filter((atMs) => atMs !== undefined);
     return later.length === 0 ? undefined : Math.min(...later);
   }
 
@@ -278,30 +298,31 @@ export class Courier {
     for (const [locationId, ofLocation] of byLocation(fresh))
       runs.push({ kind: 'log', locationId, events: ofLocation, settledTo: [] });
     const endedLanes: (LocationId | null)[] = [];
+    const moved: WebhookLane[] = [];
     const due = lanes.filter(({ nextAttemptAtMs }) => nextAttemptAtMs <= now);
     due.sort((a, b) => a.nextAttemptAtMs - b.nextAttemptAtMs);
     for (const { locationId, afterId } of due.slice(0, LANES_AT_ONCE)) {
       const ofLane = await readEvents(trx, tenantUuid, { afterId, types, locationId, count: EVENTS_AT_ONCE });
-      const waiting = ofLane.events.filter((event) => event.id <= cursorId && isWanted(event));
-      if (waiting.length === 0) endedLanes.push(locationId);
-      else runs.push({ kind: 'lane', locationId, events: waiting, settledTo: [] });
+      const covered = ofLane.events.filter(({ id }) => id <= cursorId);
+      const waiting = covered.filter(isWanted);
+      const passed = covered[EVENTS_AT_ONCE - 1];
+      if (waiting.length > 0) runs.push({ kind: 'lane', locationId, events: waiting, settledTo: [] });
+      else if (passed === undefined) endedLanes.push(locationId);
+      else moved.push(laneAfter(locationId, passed.id, now));
     }
-    const filter = { isResting: false, afterId: 0, count: LETTERS_AT_ONCE };
-    const letters = await loadDeadLetters(trx, tenantUuid, webhookId, filter);
-    const { replays, forgotten } = await this.#replaysOf(trx, tenantUuid, letters, now);
+    const { runs: replays, ...replayed } = await this.#replaysOf(trx, tenantUuid, webhookId, now);
     return {
+      ...replayed,
       webhook,
       lanes,
-      letters,
       ofMail: NO_LETTERS,
       runs: [...runs, ...replays],
       cursorId,
-      opened: [],
+      moved,
       gatheredAtMs: undefined,
       names: NO_NAMES,
       hasMore,
       endedLanes,
-      forgotten,
     };
   }
 
@@ -318,21 +339,18 @@ export class Courier {
     const [lane] = lanes;
     const lettersOf = (isResting: boolean, placeId: number, count: number) =>
       loadDeadLetters(trx, tenantUuid, webhook.webhookId, { isResting, afterId: placeId, count });
-    const letters = await lettersOf(false, 0, LETTERS_AT_ONCE);
-    const { replays, forgotten } = await this.#replaysOf(trx, tenantUuid, letters, now);
+    const replayed = await this.#replaysOf(trx, tenantUuid, webhook.webhookId, now);
     const input = {
+      ...replayed,
       webhook,
       lanes,
-      letters,
       ofMail: NO_LETTERS,
-      runs: replays,
       cursorId: webhook.cursorId,
-      opened: [],
+      moved: [],
       gatheredAtMs: undefined,
       names: await namesOf(trx, tenantUuid),
       hasMore: false,
       endedLanes: [],
-      forgotten,
     };
     const afterId = lane?.afterId ?? webhook.cursorId;
     const part = { afterId, types: webhook.types ?? undefined, locationId: undefined, count: EVENTS_OF_MAIL };
@@ -340,7 +358,11 @@ export class Courier {
     const wanted = events.filter((event) => isWantedBy(webhook, event));
     if (lane !== undefined) {
       const ofMail = wanted.filter(({ id }) => id <= webhook.cursorId);
-      if (ofMail.length === 0) return { ...input, endedLanes: [null], hasMore: true };
+      const passed = events[EVENTS_OF_MAIL - 1];
+      if (ofMail.length === 0)
+        return passed === undefined || passed.id > webhook.cursorId
+          ? { ...input, endedLanes: [null], hasMore: true }
+          : { ...input, moved: [laneAfter(null, passed.id, now)], hasMore: true };
       if (lane.nextAttemptAtMs > now) return input;
       const refused = [
         ...(await lettersOf(true, afterId, EVENTS_OF_MAIL)),
@@ -348,7 +370,7 @@ export class Courier {
       ];
       const { settledTo } = lane;
       // One run of a round writes the letters of an event: those of this mail are sent again in the next round.
-      const others = replays.filter(({ events: replayed }) => replayed.every(({ id }) => id <= afterId));
+      const others = replayed.runs.filter((run) => run.events.every(({ id }) => id <= afterId));
       return {
         ...input,
         ofMail: new Map(refused.map((letter) => [letter.eventId, letter])),
@@ -362,17 +384,17 @@ export class Courier {
     // The clock may have been set back since.
     const gatheredAtMs = first.atMs > now ? now : first.atMs + MAIL_GATHERS_MS;
     if (gatheredAtMs > now) return { ...input, gatheredAtMs };
-    const opened = laneAfter(null, afterId, now);
-    return { ...input, cursorId, opened: [opened], hasMore: true };
+    return { ...input, cursorId, moved: [laneAfter(null, afterId, now)], hasMore: true };
   }
 
-  /** The dead letters to send now: the oldest of a location first, and none past one that waits. */
+  /** The dead letters to send now, the oldest of a location first. */
   async #replaysOf(
     trx: Knex.Transaction,
     tenantUuid: TenantUuid,
-    letters: readonly DeadLetter[],
+    webhookId: string,
     now: EpochMs,
-  ): Promise<{ readonly replays: readonly Run[]; readonly forgotten: readonly number[] }> {
+  ): Promise<Pick<RoundInput, 'runs' | 'letters' | 'lettersDueAtMs' | 'forgotten'>> {
+    const { due: letters, nextAtMs } = await loadDueLetters(trx, tenantUuid, webhookId, now, LETTERS_AT_ONCE);
     const replays: Run[] = [];
     const forgotten: number[] = [];
     for (const [locationId, ofLocation] of byLocation(letters)) {
@@ -381,8 +403,7 @@ export class Courier {
         string,
         { readonly events: EventRecord[]; readonly settledTo: readonly string[] }
       >();
-      for (const { eventId, nextAttemptAtMs, settledTo } of ofLocation.slice(0, EVENTS_AT_ONCE)) {
-        if ((nextAttemptAtMs ?? now) > now) break;
+      for (const { eventId, settledTo } of ofLocation.slice(0, EVENTS_AT_ONCE)) {
         const part = { afterId: eventId - 1, types: undefined, locationId, count: 1 };
         const [event] = (await this.#options.readEvents(trx, tenantUuid, part)).events;
         const key = settledTo.join(' ');
@@ -391,10 +412,15 @@ export class Courier {
       }
       for (const run of runs.values()) replays.push({ kind: 'letters', locationId, ...run });
     }
-    return { replays, forgotten };
+    return { runs: replays, letters, lettersDueAtMs: nextAtMs, forgotten };
   }
 
-  async #sendRun(tenantUuid: TenantUuid, { webhook, names }: RoundInput, run: Run): Promise<RunResult> {
+  async #sendRun(
+    tenantUuid: TenantUuid,
+    { webhook, names }: RoundInput,
+    run: Run,
+    endsAtMs: number,
+  ): Promise<RunResult> {
     const sent: number[] = [];
     const { mailTo } = webhook;
     const messages =
@@ -410,6 +436,7 @@ export class Courier {
             },
           ];
     for (const { events, send } of messages) {
+      if (this.#options.clock.monotonicMs() >= endsAtMs) break;
       const failure = await send();
       for (const _ of events) this.#options.onResult(failure === undefined ? 'delivered' : 'failed');
       if (failure !== undefined) return { run, sent, failed: { events, failure } };
@@ -489,13 +516,7 @@ export class Courier {
       } catch (error) {
         if (this.#stopped.signal.aborted) return undefined;
         log.warn({ err: error }, 'webhooks and mails wait for the database');
-        await new Promise<void>((resolve) => {
-          const cancel = clock.after(AGAIN_AFTER_MS, resolve);
-          this.#stopped.signal.addEventListener('abort', () => {
-            cancel();
-            resolve();
-          });
-        });
+        await pause(clock, AGAIN_AFTER_MS, this.#stopped.signal);
       }
     }
     return undefined;
@@ -532,8 +553,10 @@ function progressOf(
       continue;
     }
     if (failed === undefined) {
-      const lastId = sent.at(-1);
-      if (kind === 'lane' && lastId !== undefined) newLanes.push(laneAfter(locationId, lastId, now));
+      const lastId = sent.at(-1) ?? (run.events[0]?.id ?? 0) - 1;
+      // The round ended before all were sent, or the lane has more.
+      if (kind === 'log' ? sent.length < run.events.length : sent.length > 0)
+        newLanes.push(laneAfter(locationId, lastId, now));
       continue;
     }
     const { events, failure } = failed;
@@ -601,18 +624,6 @@ async function namesOf(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<R
 function waitMsAfter(attempts: number, { retryAfterMs = 0 }: NonNullable<WebhookFailure>): number {
   const backoffS = BACKOFF_S[Math.min(attempts, BACKOFF_S.length) - 1] ?? 0;
   return Math.max(1000 * backoffS, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS));
-}
-
-/** For each location the instant of its oldest dead letter that is still to be sent. */
-function nextLettersMs(
-  letters: readonly DeadLetter[],
-  changed: readonly DeadLetter[],
-  revived: readonly number[],
-): readonly EpochMs[] {
-  const now = new Map(letters.map((letter) => [letter.eventId, letter]));
-  for (const letter of changed) if (now.has(letter.eventId)) now.set(letter.eventId, letter);
-  for (const eventId of revived) now.delete(eventId);
-  return [...byLocation([...now.values()])].flatMap(([, [oldest]]) => oldest?.nextAttemptAtMs ?? []);
 }
 
 function byLocation<Row extends { readonly locationId: LocationId | null }>(

@@ -154,7 +154,7 @@ async function writeProgress(
   if (deadLetters.length > 0)
     await trx('webhook_dead_letters')
       .where(key)
-      .where('event_id', '<', trx('events').where('tenant_uuid', tenantUuid).min('event_id'))
+      .where('event_id', '<=', (await readEnds(trx, tenantUuid)).forgottenId)
       .delete();
 }
 
@@ -235,7 +235,44 @@ export async function loadDeadLetters(
     )
     .orderBy('event_id')
     .limit(filter.count);
-  return rows.map((row) => ({
+  return rows.map(letterOf);
+}
+
+/**
+ * Dead letters to send at `now`, by event, at most `count`: none past one of its location that waits.
+ * @returns also the first instant at which one that waits is due
+ */
+export async function loadDueLetters(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+  webhookId: string,
+  now: EpochMs,
+  count: number,
+): Promise<{ readonly due: readonly DeadLetter[]; readonly nextAtMs: EpochMs | undefined }> {
+  const letters = () =>
+    trx('webhook_dead_letters as each').where({ tenant_uuid: tenantUuid, webhook_id: webhookId });
+  const place = trx.raw("coalesce(each.location_id, '')");
+  const waiting = letters()
+    .where('next_attempt_at_ms', '>', now)
+    .groupBy(place)
+    .select({ place })
+    .min({ event_id: 'event_id', due_at_ms: 'next_attempt_at_ms' });
+  const rows: LetterRow[] = await letters()
+    .leftJoin(waiting.clone().as('waiting'), 'waiting.place', place)
+    .where('next_attempt_at_ms', '<=', now)
+    .whereRaw('(waiting.event_id is null or each.event_id < waiting.event_id)')
+    .select('each.*')
+    .orderBy('each.event_id')
+    .limit(count);
+  const next: { at_ms: number | string | null } | undefined = await trx
+    .from(waiting.as('waiting'))
+    .min({ at_ms: 'due_at_ms' })
+    .first();
+  return { due: rows.map(letterOf), nextAtMs: instantOrNull(next?.at_ms ?? null) ?? undefined };
+}
+
+function letterOf(row: LetterRow): DeadLetter {
+  return {
     eventId: Number(row.event_id),
     locationId: row.location_id,
     attempts: row.attempts,
@@ -244,7 +281,7 @@ export async function loadDeadLetters(
     nextAttemptAtMs: instantOrNull(row.next_attempt_at_ms),
     triedUntilMs: instantOrNull(row.tried_until_ms),
     settledTo: listOf(row.settled_to),
-  }));
+  };
 }
 
 function listCell(addresses: readonly string[]): string | null {

@@ -115,7 +115,7 @@ export function createWebhookSender(options: {
         if (request.reusedSocket && !isAnswered && !isOver && !signal.aborted) {
           cancel();
           resolve(attempt(message, false));
-        } else end({ error: error.message.slice(0, LONGEST_ERROR) });
+        } else end({ error: (error.message || String(Reflect.get(error, 'code'))).slice(0, LONGEST_ERROR) });
       });
       request.on('response', (response) => {
         isAnswered = true;

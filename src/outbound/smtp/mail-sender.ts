@@ -8,12 +8,16 @@ import type { MailFailure, SendMail } from '../../ports/webhooks.js';
 const ANSWERED_WITHIN_MS = 20_000;
 const LONGEST_ERROR = 200;
 
-/** RFC 5321, section 4.2.1: an answer from here on is final. */
-const PERMANENT = 500;
+/**
+ * RFC 5321, section 4.2.1: an answer of class 5 is final. But subject 7 of RFC 3463, section 3.8, is security or policy:
+ * such as relaying that is not allowed, or a sender without its proof. The operator can mend that.
+ */
+const FINAL = /^5\d\d(?![ -]5\.7\.)/;
 
 /** The parts of the library's errors that show who refused. */
 const refusalSchema = z.object({
-  responseCode: z.number().optional(),
+  /** The whole answer of the server, with its code. */
+  response: z.string().optional(),
   /** The SMTP command that was refused. */
   command: z.string().optional(),
 });
@@ -34,17 +38,15 @@ export function createMailSender(options: {
       { url, connectionTimeout: ANSWERED_WITHIN_MS, greetingTimeout: ANSWERED_WITHIN_MS },
       { disableFileAccess: true, disableUrlAccess: true },
     );
-    let stop: (why: string) => void = () => {};
-    const stopped = new Promise<MailFailure>((resolve) => {
-      stop = (error) => resolve({ error, refused: [], delayed: receivers });
-    });
+    // It closes the connection too.
+    const attempt = new AbortController();
     const cancel = clock.after(ANSWERED_WITHIN_MS, () =>
-      stop(`no whole answer within ${ANSWERED_WITHIN_MS / 1000} s`),
+      attempt.abort(`no whole answer within ${ANSWERED_WITHIN_MS / 1000} s`),
     );
-    const onAbort = () => stop('the service stops');
+    const onAbort = () => attempt.abort('the service stops');
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
-    const sent = transport
+    return transport
       .sendMail({
         from: { name: 'Headroom', address: from },
         to: to.map((address) => ({ name: '', address })),
@@ -54,18 +56,16 @@ export function createMailSender(options: {
         messageId: `<${messageId}@${domain}>`,
         // RFC 3834: no automatic answer follows it.
         headers: { 'Auto-Submitted': 'auto-generated' },
+        signal: attempt.signal,
       })
       .then(
         (info: unknown) => failureOf(receivers, info, undefined),
-        (error: unknown) => failureOf(receivers, error, String(error)),
-      );
-    try {
-      return await Promise.race([sent, stopped]);
-    } finally {
-      cancel();
-      signal.removeEventListener('abort', onAbort);
-      transport.close();
-    }
+        (error: unknown) => failureOf(receivers, error, String(attempt.signal.reason ?? error)),
+      )
+      .finally(() => {
+        cancel();
+        signal.removeEventListener('abort', onAbort);
+      });
   };
 }
 
@@ -78,23 +78,19 @@ function failureOf(receivers: readonly string[], attempt: unknown, error: string
   const rejected = attemptSchema.safeParse(attempt).data?.rejectedErrors ?? [];
   const refusedBy = new Map(rejected.map((refusal) => [keyOf(refusal.recipient), refusal]));
   const whole = refusalSchema.safeParse(attempt).data;
-  const isTextRefused = whole?.command === 'DATA' && isFinal(whole.responseCode);
+  const isTextRefused = whole?.command === 'DATA' && FINAL.test(whole.response ?? '');
   const refused: string[] = [];
   const delayed: string[] = [];
   for (const receiver of receivers) {
     const refusal = refusedBy.get(keyOf(receiver));
     if (refusal === undefined && error === undefined) continue;
-    if (refusal === undefined ? isTextRefused : isFinal(refusal.responseCode)) refused.push(receiver);
+    if (refusal === undefined ? isTextRefused : FINAL.test(refusal.response ?? '')) refused.push(receiver);
     else delayed.push(receiver);
   }
   if (refused.length + delayed.length === 0) return undefined;
   const [first] = rejected;
   const reason = first === undefined ? (error ?? '') : `${first.recipient}: ${first.message}`;
   return { error: reason.slice(0, LONGEST_ERROR), refused, delayed };
-}
-
-function isFinal(responseCode: number | undefined): boolean {
-  return responseCode !== undefined && responseCode >= PERMANENT;
 }
 
 /** The library writes domains in lower case. */

@@ -32,7 +32,7 @@ const CONNECTOR_POWER: Change = {
 it('is written in order once the database is back, and never grows without end: the power of connectors is given up first, then that of locations, then alarms', async () => {
   const clock = createVirtualClock(START_MS);
   const written: Change[] = [];
-  let isAway = true;
+  let [isAway, largest] = [true, 0];
   const bookkeeping = new BatchedWrites({
     clock,
     log: LOG,
@@ -40,6 +40,7 @@ it('is written in order once the database is back, and never grows without end: 
       async append(_, changes) {
         if (isAway) throw new StoreUnavailableError('away');
         written.push(...changes);
+        largest = Math.max(largest, changes.length);
       },
     },
   });
@@ -53,6 +54,8 @@ it('is written in order once the database is back, and never grows without end: 
   clock.advance(1_000);
   await bookkeeping.stop();
   expect(written).toHaveLength(120_000);
+  // Requests of the tenant wait for a whole commit.
+  expect(largest).toBe(1_000);
   expect(written.filter(({ kind }) => kind === 'connectorPower.put')).toHaveLength(50_000);
   expect(written.filter(({ kind }) => kind === 'power.put')).toHaveLength(50_000);
   const alarmIds = written.flatMap((change) => (change.kind === 'alarm.change' ? change.alarmId : []));

@@ -193,6 +193,22 @@ describe('a stream ends, with the reason', () => {
     },
   );
 
+  it('when its key may no longer read the events of credentials that the log has', async () => {
+    const held = (...scopes: readonly Scope[]) =>
+      rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ scopes })] }));
+    held('locations:read', 'credentials:write', 'org:write');
+    const stream = await open(KEY, '?events=logged');
+    await until(() => expect(stream.comments).toEqual(['listening']));
+    held('locations:read', 'credentials:write');
+    rig.time.tick(1000);
+    held('locations:read');
+    rig.time.tick(1000);
+    await expectEnd(stream, 'INSUFFICIENT_SCOPE');
+    const again = await open(KEY, '?events=logged');
+    rig.time.tick(1000);
+    expect(again.of('closed')).toEqual([]);
+  });
+
   it('when its token expires, and not before', async () => {
     const stream = await open(bearer(rig));
     rig.time.tick(3_599_000);

@@ -99,6 +99,23 @@ describe('a request of a webhook', () => {
     await eventually(() => expect(isCut).toBe(true));
   });
 
+  it('goes to no private address and over no http without leave, also for a URL from a time with it', async () => {
+    const strict = createWebhookSender({ clock, isPrivateAllowed: false });
+    let requests = 0;
+    const url = await listen((_, response) => {
+      requests++;
+      response.end();
+    });
+    const { signal } = new AbortController();
+    const sent = (to: string) =>
+      strict({ tenantUuid: 'harbour' as TenantUuid, url: to, headers: {}, body: '{}', signal });
+    expect(await sent(url.replace('http:', 'https:'))).toMatchObject({
+      error: expect.stringContaining('private address'),
+    });
+    expect(await sent(url)).toMatchObject({ error: expect.stringContaining('must be https') });
+    expect(requests).toBe(0);
+  });
+
   it('fails if the receiver cuts the connection, is not there, or the service stops', async () => {
     const url = await listen((request) => request.socket.destroy());
     expect(await sendTo(url)).toMatchObject({ error: expect.any(String) });

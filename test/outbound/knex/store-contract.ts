@@ -15,7 +15,12 @@ import {
   readProfilesAt,
 } from '../../../src/features/profiles/rows.js';
 import { readSessions } from '../../../src/features/sessions/rows.js';
-import { loadDeadLetters, loadLanes, loadWebhooks } from '../../../src/features/webhooks/rows.js';
+import {
+  loadDeadLetters,
+  loadDueLetters,
+  loadLanes,
+  loadWebhooks,
+} from '../../../src/features/webhooks/rows.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { MIGRATIONS } from '../../../src/outbound/knex/migrations.js';
@@ -50,6 +55,19 @@ import {
 } from './harbour.js';
 
 const YEAR_9999_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+const WEBHOOK = {
+  webhookId: 'hook',
+  mailTo: null,
+  url: 'https://receiver.invalid/',
+  types: ['alarm.began' as const],
+  locationIds: [QUAY],
+  secret: 'whsec_AAAA',
+  previousSecret: { secret: 'whsec_BBBB', untilMs: 2_000_000_000_000 },
+  createdAtMs: 1_780_000_000_000,
+  createdBy: 'apiKey:one',
+  updatedAtMs: 1_780_000_000_000,
+};
 
 /** Tests of the contract; `server` may be called only in hooks and tests, once it has started. */
 export function describeStore(server: () => DatabaseServer): void {
@@ -811,25 +829,17 @@ export function describeStore(server: () => DatabaseServer): void {
     });
 
     it('keeps webhooks with their place, lanes and dead letters, until they are deleted', async () => {
-      const webhook = {
-        webhookId: 'hook',
-        mailTo: null,
-        url: 'https://receiver.invalid/',
-        types: ['alarm.began' as const],
-        locationIds: [QUAY],
-        secret: 'whsec_AAAA',
-        previousSecret: { secret: 'whsec_BBBB', untilMs: 2_000_000_000_000 },
-        createdAtMs: 1_780_000_000_000,
-        createdBy: 'apiKey:one',
-        updatedAtMs: 1_780_000_000_000,
-      };
       const held = (tenantUuid = HARBOUR) => store.read((trx) => loadWebhooks(trx, tenantUuid));
       const lanes = () => store.read((trx) => loadLanes(trx, HARBOUR, 'hook'));
       const letters = (isResting: boolean) =>
         store.read((trx) => loadDeadLetters(trx, HARBOUR, 'hook', { isResting, afterId: 0, count: 9 }));
       const { newestId } = await logOf(HARBOUR);
-      await store.append(HARBOUR, [{ kind: 'webhook.put', webhook, afterId: undefined }], 'apiKey:one');
-      expect(await held()).toEqual([{ ...webhook, cursorId: newestId }]);
+      await store.append(
+        HARBOUR,
+        [{ kind: 'webhook.put', webhook: WEBHOOK, afterId: undefined }],
+        'apiKey:one',
+      );
+      expect(await held()).toEqual([{ ...WEBHOOK, cursorId: newestId }]);
       expect(await held(RIVAL)).toEqual([]);
       const settledTo = ['a@b.example', "o'c@d.example"];
       const lane = {
@@ -855,9 +865,9 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
       await store.append(RIVAL, [{ kind: 'webhook.progress', progress }]);
       await store.append(HARBOUR, [
-        { kind: 'webhook.put', webhook: { ...webhook, types: null, mailTo: ['a@b.example'] }, afterId: 3 },
+        { kind: 'webhook.put', webhook: { ...WEBHOOK, types: null, mailTo: ['a@b.example'] }, afterId: 3 },
       ]);
-      expect(await held()).toEqual([{ ...webhook, types: null, mailTo: ['a@b.example'], cursorId: 12 }]);
+      expect(await held()).toEqual([{ ...WEBHOOK, types: null, mailTo: ['a@b.example'], cursorId: 12 }]);
       expect(await lanes()).toEqual(progress.lanes);
       expect(await letters(true)).toEqual(progress.deadLetters);
       const [atMs, untilMs] = [1_780_000_000_003, 1_780_000_000_004];
@@ -878,6 +888,76 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [{ kind: 'webhook.delete', isMail: false, webhookId: 'hook', atMs }]);
       await store.append(HARBOUR, [{ kind: 'webhook.progress', progress }]);
       expect([await held(), await lanes(), await letters(true)]).toEqual([[], [], []]);
+    });
+
+    it('has dead letters of each location to send, and none past one that waits', async () => {
+      const now = 1_780_000_000_000;
+      const resting = { attempts: 1, diedAtMs: 1, error: 'answered 400', triedUntilMs: now, settledTo: [] };
+      const letter = (eventId: number, locationId: typeof QUAY | null, nextAttemptAtMs: number | null) => ({
+        ...resting,
+        eventId,
+        locationId,
+        nextAttemptAtMs,
+      });
+      const letters = [
+        letter(1, QUAY, now),
+        letter(2, QUAY, now + 2),
+        letter(3, QUAY, now),
+        letter(4, null, now + 1),
+        letter(5, null, now),
+        letter(6, PIER, now),
+        letter(7, PIER, null),
+      ];
+      const progress = { cursorId: 9, lanes: [], endedLanes: [], deadLetters: letters, revived: [] };
+      for (const webhookId of ['hook', 'other'])
+        await store.append(HARBOUR, [
+          { kind: 'webhook.put', webhook: { ...WEBHOOK, webhookId }, afterId: undefined },
+          { kind: 'webhook.progress', progress: { ...progress, webhookId } },
+        ]);
+      const due = (count: number, atMs = now, tenantUuid = HARBOUR) =>
+        store.read((trx) => loadDueLetters(trx, tenantUuid, 'hook', atMs, count));
+      expect(await due(9)).toEqual({ due: [letters[0], letters[5]], nextAtMs: now + 1 });
+      expect(await due(1)).toEqual({ due: [letters[0]], nextAtMs: now + 1 });
+      expect(await due(9, now + 2)).toEqual({ due: letters.slice(0, 6), nextAtMs: undefined });
+      expect(await due(9, now, RIVAL)).toEqual({ due: [], nextAtMs: undefined });
+    });
+
+    it('keeps a dead letter for as long as its event, which may be the row of a profile', async () => {
+      await store.append(HARBOUR, [begin('old', { beganAtMs: 0 })]);
+      await store.append(HARBOUR, [put(QUAY_TARGET)], 'apiKey:one');
+      await store.append(HARBOUR, [begin('new', { beganAtMs: 1_000 })]);
+      await store.forgetEventsBefore(999);
+      const { events, forgottenId } = await logOf(HARBOUR);
+      expect(events.map(({ id, type }) => [id - forgottenId, type])).toEqual([
+        [1, 'profile.submitted'],
+        [2, 'alarm.began'],
+      ]);
+      const deadLetters = [0, 1].map((later) => ({
+        eventId: forgottenId + later,
+        locationId: QUAY,
+        attempts: 1,
+        diedAtMs: 1,
+        error: 'answered 400',
+        nextAttemptAtMs: null,
+        triedUntilMs: null,
+        settledTo: [],
+      }));
+      const progress = {
+        webhookId: 'hook',
+        cursorId: 9,
+        lanes: [],
+        endedLanes: [],
+        deadLetters,
+        revived: [],
+      };
+      await store.append(HARBOUR, [
+        { kind: 'webhook.put', webhook: WEBHOOK, afterId: undefined },
+        { kind: 'webhook.progress', progress },
+      ]);
+      const filter = { isResting: true, afterId: 0, count: 9 };
+      expect(await store.read((trx) => loadDeadLetters(trx, HARBOUR, 'hook', filter))).toEqual(
+        deadLetters.slice(1),
+      );
     });
 
     it('keeps one answer for each key and tenant, and with its change or not at all', async () => {

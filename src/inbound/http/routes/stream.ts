@@ -6,11 +6,13 @@ import { DomainError } from '../../../../machines/values/errors.js';
 import { keepNothing } from '../../../actors/core.js';
 import type { Application } from '../../../features/application.js';
 import { eventPageSchema, eventsQuerySchema } from '../../../features/events/contract.js';
-import { listEvents } from '../../../features/events/events.js';
+import { CREDENTIALS_SCOPE, listEvents } from '../../../features/events/events.js';
 import type { StreamEvent } from '../../../features/stream-contract.js';
 import { followEvents } from '../../../features/stream-views.js';
+import { pause } from '../../../pause.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
+import type { Scope } from '../../../ports/records.js';
 import { credentialRef } from '../../../secrets.js';
 import { wrongParameter } from '../../../wire/plain-errors.js';
 import type { Access, Caller } from '../access.js';
@@ -59,7 +61,7 @@ export function createStreamHandler(parts: StreamParts): Handler {
       const stream = { ...parts, application };
       if (query.events === 'live') {
         const { locationId } = query;
-        openStream(stream, caller, exchange, (send) =>
+        openStream(stream, caller, [SCOPE], exchange, (send) =>
           application.subscribe(caller.tenantUuid, locationId, (event) => send(textOf(event))),
         );
         return;
@@ -124,7 +126,9 @@ async function followLog(
   let last = after ?? (await read({ ...filter, after: BEYOND_ALL, waitS: 0 })).last;
   let page = await read({ ...filter, after: last, waitS: 0 });
   if (response.destroyed) return;
-  const send = openStream(parts, caller, exchange, () => () => left.abort());
+  // A client that comes back has the events of its present scopes.
+  const scopes = [SCOPE, CREDENTIALS_SCOPE].filter((scope) => caller.scopes.includes(scope));
+  const send = openStream(parts, caller, scopes, exchange, () => () => left.abort());
   if (after === undefined) send(`id: ${last}\n\n`);
   try {
     while (!left.signal.aborted) {
@@ -137,13 +141,7 @@ async function followLog(
       const askedAtMs = clock.monotonicMs();
       page = await read({ ...filter, after: last, waitS: WAIT_S });
       if (page.events.length === 0 && clock.monotonicMs() - askedAtMs < ASK_AGAIN_AFTER_MS)
-        await new Promise<void>((resolve) => {
-          const cancel = clock.after(ASK_AGAIN_AFTER_MS, resolve);
-          left.signal.addEventListener('abort', () => {
-            cancel();
-            resolve();
-          });
-        });
+        await pause(clock, ASK_AGAIN_AFTER_MS, left.signal);
     }
   } catch (error) {
     if (left.signal.aborted) return;
@@ -153,13 +151,14 @@ async function followLog(
 }
 
 /**
- * Begins the answer, and watches the caller's right until its end.
+ * Begins the answer, and ends it once the caller loses one of the scopes.
  * @throws Refusal RATE_LIMITED, DomainError LOCATION_NOT_FOUND, before anything was sent.
  * @param begin is called with the function that sends; the returned one is called at the end
  */
 function openStream(
   { access, openStreams, clock, log }: StreamParts,
   caller: Caller,
+  scopes: readonly Scope[],
   { response, requestId, rateLimit }: Exchange,
   begin: (send: (text: string) => void) => () => void,
 ): (text: string) => void {
@@ -184,7 +183,7 @@ function openStream(
   }
 
   function look(): void {
-    const refusal = access.refusalNow(caller, SCOPE);
+    const [refusal] = scopes.flatMap((scope) => access.refusalNow(caller, scope) ?? []);
     if (refusal !== undefined) {
       end(refusal);
       return;
