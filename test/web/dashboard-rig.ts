@@ -152,6 +152,15 @@ export async function sidewaysScroll(page: Page): Promise<number> {
   }
 }
 
+/** Texts of the page that an ellipsis cuts off. */
+export function cutTexts(page: Page, selector: string): Promise<readonly string[]> {
+  return page
+    .locator(selector)
+    .evaluateAll((all) =>
+      all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent ?? ''),
+    );
+}
+
 function membersOf({ tenantUuid, locations }: ProvisionedTenant): readonly FleetMember[] {
   return locations.flatMap(({ locationId, chargers }) =>
     chargers.map(({ controllerUuid, connectors }) => ({

@@ -342,10 +342,10 @@ function DeliveryLines({
 }
 
 const OVERLAPS = [
-  ['86400', 'One day: your systems can change over'],
+  ['86400', 'One day, for a change-over'],
   ['3600', 'One hour'],
   ['604800', 'Seven days'],
-  ['0', 'Not at all: the secret leaked'],
+  ['0', 'Not at all: it leaked'],
 ] as const;
 
 function SecretForm({
