@@ -1,7 +1,6 @@
 // A failed request, with the fields of the error envelope.
 import { HeadroomError } from '../../client/headroom.js';
 import type { ErrorCode } from '../../machines/values/errors.js';
-import { inLocalTime } from '../ui/time.js';
 
 /** `UNREACHABLE`: no answer at all. `UNREADABLE`: the answer does not come from this service. */
 export type ApiErrorCode = ErrorCode | 'UNREACHABLE' | 'UNREADABLE';
@@ -32,5 +31,5 @@ export function asApiError(thrown: unknown): ApiError {
   const { status, code, message, requestId } = thrown;
   return code === 'UNKNOWN_ANSWER'
     ? new ApiError(status, 'UNREADABLE', `A proxy between this page and the service answered ${status}.`)
-    : new ApiError(status, code as ErrorCode, inLocalTime(message), requestId);
+    : new ApiError(status, code as ErrorCode, message, requestId);
 }
