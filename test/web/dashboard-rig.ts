@@ -2,10 +2,13 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
+import type { Scope } from '../../machines/values/scopes.js';
 import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import { USUAL_SCOPES } from '../../src/ports/records.js';
+import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import type { Seams } from '../../src/service.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../browser.js';
 import { Patience } from '../eventually.js';
@@ -132,6 +135,26 @@ async function openPage(
   });
   await page.goto(`${httpUrl}/#${hash}`);
   return page;
+}
+
+const SECRET = 'anotherSecretOfThisTenant';
+
+/** The tenant with two more keys: `usual000` without credentials:write, `onlycred` with this scope alone. */
+export function withFewerScopes(tenant: ProvisionedTenant): ProvisionedTenant {
+  const keyWith = (id: string, scopes: readonly Scope[]) => ({
+    id,
+    secretHash: hashSecret(SECRET),
+    scopes,
+    expiresAtMs: null,
+  });
+  const more = [keyWith('usual000', USUAL_SCOPES), keyWith('onlycred', ['credentials:write'])];
+  return { ...tenant, apiKeys: [...tenant.apiKeys, ...more] };
+}
+
+/** With a key of `withFewerScopes`. */
+export async function signInAs(page: Page, keyId: string): Promise<void> {
+  await page.locator('input[name=apiKey]').fill(formatApiKey(keyId, SECRET));
+  await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
 /** Light and dark; light alone in a run without all cases, as `location-page` is dark. */
