@@ -83,7 +83,7 @@ describe('The Access page', ON_PAGES, () => {
     await eventually(async () => {
       expect((await rowsOf(page, 'API keys')).flat().join()).not.toContain('Fleet back end');
     });
-    await page.getByRole('checkbox', { name: /ended ones/ }).check();
+    await page.getByRole('checkbox', { name: 'Show 1 ended one' }).check();
     await eventually(async () => {
       const row = (await rowsOf(page, 'API keys')).find((cells) => cells[0]?.includes('Fleet back end'));
       expect(row?.[5]).toContain('revoked');
