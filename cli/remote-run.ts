@@ -1,10 +1,9 @@
 // Implementation of the commands that are clients of a running service.
-import { createHeadroom, type Headroom, HeadroomError, type Schemas } from '../client/headroom.js';
+import { createHeadroom, type Headroom, type HeadroomOptions, type Schemas } from '../client/headroom.js';
 import type { EpochMs } from '../machines/values/time.js';
 import { systemClock } from '../src/clock.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
-import { FailedError } from './operator-error.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
 export interface RemoteFlags {
@@ -51,42 +50,24 @@ export interface SessionsFlags extends RemoteFlags {
 /** A person waits: the answer to a wrong address comes within two seconds. */
 const ATTEMPTS = 3;
 
-function clientOf({ url, key }: RemoteFlags): Headroom {
+function clientOf({ url, key }: RemoteFlags, following: Following = {}): Headroom {
   if (key === undefined || key === '')
     throw new OperatorError('the API key is missing: set HEADROOM_KEY, or give it with --key');
-  return createHeadroom({ url, apiKey: key, attempts: ATTEMPTS, onWarning: printNote });
+  return createHeadroom({ url, apiKey: key, attempts: ATTEMPTS, onWarning: printNote, ...following });
 }
+
+type Following = Pick<HeadroomOptions, 'attempts' | 'onRetry'>;
+
+/** A command that ends only at Ctrl-C reports a loss of the service. */
+const REPORTED: Following = { onRetry: ({ message }) => printNote(`${message}; trying again`) };
+/** Once the service has answered, such a command also outlives the loss. */
+const FOLLOWING: Following = { ...REPORTED, attempts: Number.POSITIVE_INFINITY };
 
 /** The key as a String of RFC 9651. */
 function keyHeaderOf({ idempotencyKey }: KeyFlags) {
   return idempotencyKey === undefined
     ? {}
     : { header: { 'Idempotency-Key': `"${idempotencyKey.replace(/["\\]/g, '\\$&')}"` } };
-}
-
-/** Refusals of the headers behind flags, with the way out for the command line. */
-const BY_FLAG: Readonly<Record<string, string>> = {
-  REQUEST_IN_PROGRESS:
-    '--idempotency-key: the first request with this key has no answer yet; repeat the command in some seconds.',
-  IDEMPOTENCY_KEY_REUSED:
-    '--idempotency-key: another request had this key; give a new key, or repeat the first command unchanged.',
-  PRECONDITION_FAILED:
-    '--if-match: the cluster has changed since this ETag; read it with "headroom cluster CLUSTER", and give its new ETag.',
-};
-
-/** @throws FailedError that names the flag */
-async function withFlags<T>(change: Promise<T>): Promise<T> {
-  try {
-    return await change;
-  } catch (error) {
-    if (!(error instanceof HeadroomError)) throw error;
-    const text = BY_FLAG[error.code] ?? error.message.replace(/^(Idempotency-Key|If-Match): /, flagOf);
-    throw text === error.message ? error : new FailedError(text);
-  }
-}
-
-function flagOf(_: string, header: string): string {
-  return `--${header.toLowerCase()}: `;
 }
 
 interface Listed {
@@ -163,9 +144,11 @@ export async function readOrSetLimit(
   const headroom = clientOf(flags);
   const path = { locationId };
   if (limitKw !== undefined)
-    await withFlags(
-      headroom.put('/v1/locations/{locationId}/limit', { path, body: { limitKw }, ...keyHeaderOf(flags) }),
-    );
+    await headroom.put('/v1/locations/{locationId}/limit', {
+      path,
+      body: { limitKw },
+      ...keyHeaderOf(flags),
+    });
   const { permanentLimitKw, effectiveLimitKw, gridLimitKw } = await headroom.get(
     '/v1/locations/{locationId}',
     { path },
@@ -196,18 +179,16 @@ export async function schedule(locationId: string, flags: ScheduleFlags): Promis
     const limits = await headroom.get('/v1/locations/{locationId}/limits', { path: { locationId } });
     return printProfiles(limits.profiles, limits, flags);
   }
-  const submitted = await withFlags(
-    headroom.post('/v1/locations/{locationId}/schedules', {
-      path: { locationId },
-      body: {
-        limitKw,
-        startTime: toInstant(from ?? systemClock.nowMs()),
-        endTime: toInstant(to),
-        priority: priority ?? 0,
-      },
-      ...keyHeaderOf(flags),
-    }),
-  );
+  const submitted = await headroom.post('/v1/locations/{locationId}/schedules', {
+    path: { locationId },
+    body: {
+      limitKw,
+      startTime: toInstant(from ?? systemClock.nowMs()),
+      endTime: toInstant(to),
+      priority: priority ?? 0,
+    },
+    ...keyHeaderOf(flags),
+  });
   printProfiles([submitted], submitted, flags);
 }
 
@@ -233,7 +214,7 @@ export async function readOrChangeCluster(clusterId: string | undefined, flags: 
   const headroom = clientOf(flags);
   if (create !== undefined) {
     const body = { name: create, locationIds: [...location], ...(limitKw !== undefined && { limitKw }) };
-    const created = await withFlags(headroom.post('/v1/clusters', { body, ...keyHeaderOf(flags) }));
+    const created = await headroom.post('/v1/clusters', { body, ...keyHeaderOf(flags) });
     return printClusters(flags, created, [created]);
   }
   if (clusterId === undefined) {
@@ -242,11 +223,11 @@ export async function readOrChangeCluster(clusterId: string | undefined, flags: 
   }
   const asked = { path: { clusterId }, ...(ifMatch !== undefined && { header: { 'If-Match': ifMatch } }) };
   if (flags.delete) {
-    const deleted = await withFlags(headroom.delete('/v1/clusters/{clusterId}', asked));
+    const deleted = await headroom.delete('/v1/clusters/{clusterId}', asked);
     return flags.json ? printJson(deleted) : printLine(`Deleted ${clusterId}.`);
   }
   if (limitKw !== undefined)
-    await withFlags(headroom.patch('/v1/clusters/{clusterId}', { ...asked, body: { limitKw } }));
+    await headroom.patch('/v1/clusters/{clusterId}', { ...asked, body: { limitKw } });
   return showCluster(headroom, clusterId, flags);
 }
 
@@ -302,12 +283,11 @@ async function showCluster(headroom: Headroom, clusterId: string, flags: RemoteF
 const WAIT_S = 25;
 
 export async function listEvents(flags: EventsFlags): Promise<void> {
-  const headroom = clientOf(flags);
   const query = {
     ...(flags.location !== undefined && { locationId: flags.location }),
     ...(flags.type !== undefined && { type: flags.type.join(',') }),
   };
-  const read = async (after: string, waitS: number, signal?: AbortSignal) => {
+  const read = async (headroom: Headroom, after: string, waitS: number, signal?: AbortSignal) => {
     const page = await headroom.get('/v1/events', {
       query: { ...query, after, waitS },
       ...(signal && { signal }),
@@ -318,13 +298,13 @@ export async function listEvents(flags: EventsFlags): Promise<void> {
   const { after = '0' } = flags;
   if (flags.follow)
     return untilStopped(async (signal) => {
-      for (let last = after; ; ) {
-        const page = await read(last, WAIT_S, signal);
+      let page = await read(clientOf(flags), after, 0, signal);
+      for (const patient = clientOf(flags, FOLLOWING); ; ) {
         printEachEvent(page, flags);
-        last = page.last;
+        page = await read(patient, page.last, WAIT_S, signal);
       }
     });
-  const page = await read(after, 0);
+  const page = await read(clientOf(flags), after, 0);
   printList(flags, page, {
     head: ['ID', 'AT', 'TYPE', 'OF', 'BY'],
     none: 'No events.',
@@ -374,7 +354,7 @@ function departureText({ departure }: Schemas['EndedSession']): string {
 }
 
 export async function watch(locationId: string, flags: RemoteFlags): Promise<void> {
-  const headroom = clientOf(flags);
+  const [headroom, patient] = [clientOf(flags, REPORTED), clientOf(flags, FOLLOWING)];
   let limitKw: number | undefined;
   let actualKw: number | undefined;
   let printed = '';
@@ -390,7 +370,7 @@ export async function watch(locationId: string, flags: RemoteFlags): Promise<voi
   await untilStopped(async (signal) => {
     for await (const item of headroom.stream({ locationId, signal })) {
       if (item.event === 'opened') {
-        const live = await headroom.get('/v1/locations/{locationId}/live', { path: { locationId }, signal });
+        const live = await patient.get('/v1/locations/{locationId}/live', { path: { locationId }, signal });
         ({ gridLimitKw: limitKw, actualKw } = live);
         print(live.at);
       } else if (item.event === 'gridLimit') {

@@ -28,6 +28,12 @@ function address(text: string): string {
   throw new InvalidArgumentError('It must be an address such as https://headroom.example.');
 }
 
+/** An unset variable of a shell gives an empty word, which would address another resource. */
+function id(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('It must not be empty: is the variable set?');
+}
+
 function kilowatts(text: string): number {
   if (/^\d{1,7}(\.\d+)?$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number in kW, such as 22 or 7.4.');
@@ -68,7 +74,7 @@ const load = () => import('./remote-run.js');
 
 export function statusCommand(): Command {
   return remoteCommand('status', 'limits and power of locations, or of the connectors of one')
-    .argument('[location]', 'locationId')
+    .argument('[location]', 'locationId', id)
     .action(async (location: string | undefined, flags: RemoteFlags) =>
       (await load()).showStatus(location, flags),
     );
@@ -76,7 +82,7 @@ export function statusCommand(): Command {
 
 export function limitCommand(): Command {
   return remoteCommand('limit', 'read the limits of a location, or set its permanent limit')
-    .argument('<location>', 'locationId')
+    .argument('<location>', 'locationId', id)
     .argument('[kw]', 'the new permanent limit, in kW', kilowatts)
     .addOption(keyOption())
     .action(async (location: string, limitKw: number | undefined, flags: LimitFlags) =>
@@ -87,7 +93,7 @@ export function limitCommand(): Command {
 export function scheduleCommand(): Command {
   const alone = ['limit', 'from', 'to', 'priority'];
   return remoteCommand('schedule', 'list, submit or cancel the profiles of a location')
-    .argument('<location>', 'locationId')
+    .argument('<location>', 'locationId', id)
     .option('--limit <kw>', 'limit of a new profile, in kW', kilowatts)
     .option('--from <instant>', 'its first instant, such as 2026-06-01T17:00:00Z (default: now)', instant)
     .option('--to <instant>', 'its end', instant)
@@ -106,7 +112,7 @@ export function clusterCommand(): Command {
     'cluster',
     'clusters, or the members of one with their shares; create, change or delete one',
   )
-    .argument('[cluster]', 'clusterId')
+    .argument('[cluster]', 'clusterId', id)
     .option('--create <name>', 'create a cluster of this name')
     .option('--location <id...>', 'its locations')
     .option('--limit <kw>', 'its cap, in kW, or none; of a new cluster, or the new one of CLUSTER', capKw)
@@ -126,14 +132,14 @@ export function eventsCommand(): Command {
   return remoteCommand('events', 'the event log, the oldest first')
     .option('--after <id>', 'only events after this one')
     .option('--type <type...>', 'only these types, such as alarm.began')
-    .option('--location <id>', 'only events of this location')
+    .option('--location <id>', 'only events of this location', id)
     .option('--follow', 'wait for further events until Ctrl-C')
     .action(async (flags: EventsFlags) => (await load()).listEvents(flags));
 }
 
 export function sessionsCommand(): Command {
   return remoteCommand('sessions', 'ended charging sessions, the newest end first')
-    .option('--location <id>', 'only sessions of this location')
+    .option('--location <id>', 'only sessions of this location', id)
     .option('--from <instant>', 'first instant of their ends (default: a day before --to)', instant)
     .option('--to <instant>', 'last instant (default: now)', instant)
     .action(async (flags: SessionsFlags) => (await load()).listSessions(flags));
@@ -141,6 +147,6 @@ export function sessionsCommand(): Command {
 
 export function watchCommand(): Command {
   return remoteCommand('watch', 'a line for each change of power or limit of a location, until Ctrl-C')
-    .argument('<location>', 'locationId')
+    .argument('<location>', 'locationId', id)
     .action(async (location: string, flags: RemoteFlags) => (await load()).watch(location, flags));
 }

@@ -1,7 +1,7 @@
 // Runs the requested sub-command, and maps errors to messages and exit codes.
 import { Command } from 'commander';
 import { VERSION } from '../src/version.js';
-import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
+import { EXIT_CODES_HELP, FAILED, NOT_BEGUN } from './exit-codes.js';
 
 /** An error that commander finds in the arguments ends the process with the exit code of all other mistakes. */
 function endWithOurCodes(command: Command): void {
@@ -10,7 +10,9 @@ function endWithOurCodes(command: Command): void {
 }
 
 function endUnlessReaderLeft(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`headroom: the output cannot be written: ${error.message}\n`);
+  process.exit(FAILED);
 }
 
 /** For a command that must continue even if its output cannot be written. */

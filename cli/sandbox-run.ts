@@ -12,6 +12,7 @@ import { parseInstant } from '../sim/scenario/moment.js';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import { removeWorldFolders } from '../sim/world/world-folder.js';
 import { systemClock } from '../src/clock.js';
+import { OperatorError } from '../src/ports/operator-error.js';
 import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 import { errorEnvelope } from '../src/wire/error-envelope.js';
 import { toInstant } from '../src/wire/instants.js';
@@ -82,7 +83,7 @@ async function step(sandbox: Sandbox, body: unknown): Promise<void> {
   if (ms < 0)
     throw new StepError(`to has passed: it is ${toInstant(sandbox.nowMs())}, and time does not go back`);
   if (ms > LONGEST_STEP_MS) throw new StepError('A step is at most 31 days long: take several');
-  await sandbox.advance(ms);
+  await (to === undefined ? sandbox.advance(ms) : sandbox.advanceTo(to));
 }
 
 function clockOf(sandbox: Sandbox) {
@@ -160,6 +161,8 @@ function presentMinuteMs(): number {
 
 export async function sandbox(path: string = SITES_FILE, flags: SandboxFlags): Promise<void> {
   const { seed, days, start = presentMinuteMs(), host, port, controlPort, speed } = flags;
+  if (port !== 0 && port === controlPort)
+    throw new OperatorError('--control-port must differ from --port (0 picks a free one)');
   const httpPort = await portFor(host, port, '--port');
   const freeControlPort = await portFor(host, controlPort, '--control-port');
   const scenario = parseScenario(textOf(path), path, {

@@ -83,6 +83,8 @@ export type HeadroomOptions = Credential & {
   readonly attempts?: number;
   /** Receives the text of a `Warning`: the written limit does not fit. */
   readonly onWarning?: (text: string) => void;
+  /** Receives each failure after which the client tries again. */
+  readonly onRetry?: (failure: HeadroomError) => void;
   /** Longest wait for one answer, in seconds; 60 by default. */
   readonly timeoutS?: number;
 };
@@ -180,7 +182,7 @@ const SILENCE_AT_MOST_MS = 35_000;
 const LONGEST_EVENT = 16_000_000;
 
 export function createHeadroom(options: HeadroomOptions): Headroom {
-  const { attempts = ATTEMPTS, timeoutS = TIMEOUT_S, onWarning } = options;
+  const { attempts = ATTEMPTS, timeoutS = TIMEOUT_S, onWarning, onRetry } = options;
   const base = rootOf(options.url);
   const authorization = createAuthorization(base, options);
 
@@ -227,6 +229,7 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
         signal?.throwIfAborted();
         const failure = failureOf(error);
         if (attempt >= attempts || !mayRepeat(failure)) throw failure;
+        onRetry?.(failure);
         await rest(attempt, failure, signal);
       }
     }
@@ -267,6 +270,7 @@ export function createHeadroom(options: HeadroomOptions): Headroom {
         const isExpired = failure.status === UNAUTHORIZED && wasOpen && authorization.renew();
         const isPassing = failure.status === 0 || PASSING.includes(failure.status) || isExpired;
         if (!isPassing || (!wasOpen && attempt >= attempts)) throw failure;
+        onRetry?.(failure);
         await rest(Math.max(attempt, 1), failure, signal);
       }
     }
@@ -422,9 +426,10 @@ function failureOf(error: unknown): HeadroomError {
   return new HeadroomError(0, NO_ANSWER, `The service did not answer: ${reason}`, undefined, error);
 }
 
-/** Node names the reason of a lost connection only in the cause. */
+/** Node names the reason of a lost connection only in the cause, and OpenSSL in a field of it. */
 function reasonOf({ message, cause }: Error): string {
-  return cause instanceof Error && cause.message !== '' ? cause.message : message;
+  if (!(cause instanceof Error) || cause.message === '') return message;
+  return 'reason' in cause ? `TLS: ${cause.reason}` : cause.message;
 }
 
 /** Seconds that the service asks to wait, by its refusal. */
@@ -434,7 +439,8 @@ function refusalOf(response: Response, text: string): HeadroomError {
   const { status } = response;
   const refusal = envelopeOf(status, text) ?? unknownAnswer(status);
   const waitS = Number(response.headers.get('retry-after') ?? Number.NaN);
-  if (waitS >= 0) waitsS.set(refusal, waitS);
+  // Zero would let a stream connect again without a rest.
+  if (waitS > 0) waitsS.set(refusal, waitS);
   return refusal;
 }
 

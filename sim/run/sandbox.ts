@@ -75,8 +75,18 @@ export class Sandbox {
 
   /** Lets `ms` pass: windows begin and end, cars come and go, and chargers report, each at its own instant. */
   advance(ms: number): Promise<void> {
+    return this.#advanceTo(() => this.nowMs() + ms);
+  }
+
+  /** The same, until `untilMs`; it does nothing if steps before it have passed this instant. */
+  advanceTo(untilMs: EpochMs): Promise<void> {
+    return this.#advanceTo(() => untilMs);
+  }
+
+  /** @param instantOf is called after all steps before this one */
+  #advanceTo(instantOf: () => EpochMs): Promise<void> {
     return this.#queue.add(async () => {
-      const untilMs = this.nowMs() + ms;
+      const untilMs = instantOf();
       while (this.nowMs() < untilMs && !this.#isClosed) {
         await this.#run.advance(Math.min(untilMs, this.nowMs() + SLICE_MS));
         await nextTurn();

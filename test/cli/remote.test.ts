@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHeadroom } from '../../client/headroom.js';
 import { freePort } from '../free-port.js';
-import { run, runJson, start } from './headroom.js';
+import { run, runJson, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 import { type ServedSite, serveSite } from './served-site.js';
-import { API_KEY } from './site.js';
+import { API_KEY, siteYaml } from './site.js';
 
 const FROM = '2030-06-01T17:00:00.000Z';
 const TO = '2030-06-01T19:00:00.000Z';
@@ -172,6 +172,33 @@ describe('A command for a running service', () => {
   });
 });
 
+describe('A command that follows a service', () => {
+  it('outlives a restart of the service, and reports it', async () => {
+    const directory = temporaryDirectory();
+    const data = { HEADROOM_DATA_DIR: directory, HEADROOM_HTTP_PORT: String(await freePort()) };
+    await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], data);
+    const before = await serve(directory, data);
+    const client = { HEADROOM_URL: before.httpUrl, HEADROOM_KEY: API_KEY };
+    const watching = start(['watch', 'quay-1'], client);
+    const following = start(['events', '--follow'], client);
+    await watching.line((line) => line.endsWith('of 50 kW'));
+    await following.line(() => true);
+    const isReported = [watching, following].map(
+      ({ process }) => new Promise((resolve) => process.stderr?.once('data', resolve)),
+    );
+    await before.stop();
+    await Promise.all(isReported);
+    await serve(directory, data);
+    await run(['limit', 'quay-1', '41'], client);
+    await watching.line((line) => line.endsWith('of 41 kW'));
+    await following.line((line) => line.includes('permanentLimit.changed'));
+    for (const each of [watching, following]) {
+      const { code, stderr } = await each.stop('SIGINT');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('; trying again\n') });
+    }
+  });
+});
+
 describe('The help of a command for a running service', () => {
   it.each([
     ['limit', ['--idempotency-key']],
@@ -191,11 +218,16 @@ describe('A command for a running service ends', () => {
       stderr: expect.stringMatching(/^headroom: .*nowhere.*\n$/),
     });
     const past = ['--from', '2020-06-01T17:00:00Z', '--to', '2020-06-01T18:00:00Z'];
-    expect((await ask('schedule', 'quay-1', '--limit', '5', ...past)).stderr).toContain('endTime');
+    expect((await ask('schedule', 'quay-1', '--limit', '5', ...past)).stderr).toMatch(
+      /^headroom: --to: must/,
+    );
+    expect((await ask('sessions', '--from', '2020-01-01T00:00:00Z')).stderr).toMatch(
+      /^headroom: --from: must be at most 366 days before to\n$/,
+    );
     const stranger = await run(['status', '--key', 'hr_stranger1_x'], environment);
     expect({ code: stranger.code, stderr: stranger.stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^headroom: .+\n$/),
+      stderr: expect.stringMatching(/^headroom: .*API key.*HEADROOM_KEY or --key\.\n$/),
     });
   });
 
@@ -222,11 +254,18 @@ describe('A command for a running service ends', () => {
       code: 1,
       stderr: expect.stringMatching(/^headroom: .*ECONNREFUSED/),
     });
+    expect(await ask('events', '--follow', '--url', url)).toMatchObject({ code: 1 });
+    expect((await ask('status', '--url', site.httpUrl.replace('http', 'https'))).stderr).toMatch(
+      /^headroom: .*TLS: wrong version number\n$/,
+    );
   });
 
   it.each([
     [['status', '--key', ''], 'HEADROOM_KEY'],
     [['status', '--url', 'quay'], 'https://headroom.example'],
+    [['status', ''], 'must not be empty'],
+    [['cluster', '', '--delete'], 'must not be empty'],
+    [['sessions', '--location', ''], 'must not be empty'],
     [['limit', 'quay-1', '-4'], 'number in kW'],
     [['limit', 'quay-1', 'much'], 'number in kW'],
     [['schedule', 'quay-1', '--limit', '5'], '--limit and --to'],

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
 import { run, start, temporaryDirectory, writeFile } from './headroom.js';
 
 const STARTS_AT = '2026-06-01T10:00:00Z';
@@ -157,6 +158,15 @@ describe('headroom sandbox', () => {
     expect(body).toHaveProperty('now', new Date(stoodAtMs + 1000).toISOString());
   });
 
+  it('lets time pass up to an instant once, if several clients ask for it', async () => {
+    const { clock } = await openSandbox('--speed', '0');
+    const to = '2026-06-01T16:00:00.000Z';
+    expect(await Promise.all([clock({ to }), clock({ to })])).toMatchObject([
+      { body: { now: to } },
+      { body: { now: to } },
+    ]);
+  });
+
   it('survives a crash of its service with all schedules, on the same port', async () => {
     const { api, clock, fault } = await openSandbox('--speed', '0');
     await api('/locations/site-1/schedules', NIGHT);
@@ -189,6 +199,12 @@ describe('headroom sandbox', () => {
     await running.line((line) => line.includes('Clock'));
     expect(await running.stop('SIGINT')).toMatchObject({ code: 0, stderr: '' });
     expect(existsSync(temporary) ? readdirSync(temporary) : []).toEqual([]);
+  });
+
+  it('refuses one port for both the API and the clock', async () => {
+    const port = String(await freePort());
+    const { code, stderr } = await run(['sandbox', '--port', port, '--control-port', port]);
+    expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('must differ') });
   });
 
   it('names the problem of a file that is no scenario', async () => {

@@ -201,6 +201,17 @@ describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output
   });
 });
 
+describe('A command whose output cannot be written', ON_LINUX, () => {
+  it('ends with 1 and the reason', async () => {
+    const file = join(temporaryDirectory(), 'errors');
+    const outputs = { stdout: OUTPUTS.full(), stderr: { descriptor: openSync(file, 'a') } };
+    expect(await runInto(outputs, ['completion', 'bash'], {}).ended).toBe(1);
+    expect(readFileSync(file, 'utf8')).toBe(
+      'headroom: the output cannot be written: ENOSPC: no space left on device, write\n',
+    );
+  });
+});
+
 describe('A service that crashes', ON_LINUX, () => {
   const text = `planted ${API_KEY}`;
   const defect = `process.on('SIGUSR2', () => { throw new Error(${JSON.stringify(text)}) })`;

@@ -68,6 +68,20 @@ describe('A client', () => {
       await expect(refused).rejects.toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
   });
 
+  it('rests before it opens a lost stream again, also if a proxy asks for no rest, and reports each loss', async () => {
+    const { headroom, give, cutAll } = await openProxy();
+    const losses: number[] = [];
+    const stream = headroom({ onRetry: ({ status }) => losses.push(status) }).stream();
+    await stream.next();
+    const lostAtMs = performance.now();
+    give(503, 503);
+    cutAll();
+    while ((await stream.next()).value.event !== 'opened');
+    expect(performance.now() - lostAtMs).toBeGreaterThan(1_000);
+    expect(losses).toEqual([0, 503, 503]);
+    await stream.return(undefined as never);
+  });
+
   it('refuses a key that no header can carry, without a request', async () => {
     const { headroom, received } = await openProxy();
     await expect(headroom({ apiKey: 'hr_ü' }).get('/v1/locations')).rejects.toMatchObject({ status: 401 });

@@ -1,44 +1,27 @@
 // The Access page in the browser: a key is created, shown once, used and revoked, and users without permission see no
 // keys.
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { USUAL_SCOPES } from '../../src/ports/records.js';
-import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, RIVAL, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import {
   colorSchemes,
   createDashboardRig,
+  cutTexts,
   type DashboardRig,
   ON_PAGES,
   sidewaysScroll,
+  signInAs,
+  withFewerScopes,
 } from './dashboard-rig.js';
 import { IN_UTC, inputOf, rowsOf } from './location-figures.js';
 
 const hash = '/access';
-const PHONE = { width: 375, height: 720 };
-const SECRET = 'anotherSecretOfThisTenant';
+const PHONE = { width: 360, height: 720 };
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
 
-const harbour = tenantWith(HARBOUR, [site('quay-1')]);
-const keyWith = (id: string, scopes: readonly (typeof USUAL_SCOPES)[number][]) => ({
-  id,
-  secretHash: hashSecret(SECRET),
-  scopes,
-  expiresAtMs: null,
-});
-const TENANTS = [
-  {
-    ...harbour,
-    apiKeys: [
-      ...harbour.apiKeys,
-      keyWith('usual000', USUAL_SCOPES),
-      keyWith('onlycred', ['credentials:write']),
-    ],
-  },
-  tenantWith(RIVAL, [site('quay-9')]),
-];
+const TENANTS = [withFewerScopes(tenantWith(HARBOUR, [site('quay-1')])), tenantWith(RIVAL, [site('quay-9')])];
 
 describe('The Access page', ON_PAGES, () => {
   let rig: DashboardRig;
@@ -48,11 +31,6 @@ describe('The Access page', ON_PAGES, () => {
   });
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
-
-  async function signIn(page: Page, apiKey: string): Promise<void> {
-    await page.locator('input[name=apiKey]').fill(apiKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
 
   async function fill(dialog: Locator, name: string, ...scopes: string[]): Promise<void> {
     await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
@@ -105,7 +83,7 @@ describe('The Access page', ON_PAGES, () => {
     await eventually(async () => {
       expect((await rowsOf(page, 'API keys')).flat().join()).not.toContain('Fleet back end');
     });
-    await page.getByRole('checkbox', { name: /ended ones/ }).check();
+    await page.getByRole('checkbox', { name: 'Show 1 ended one' }).check();
     await eventually(async () => {
       const row = (await rowsOf(page, 'API keys')).find((cells) => cells[0]?.includes('Fleet back end'));
       expect(row?.[5]).toContain('revoked');
@@ -139,7 +117,7 @@ describe('The Access page', ON_PAGES, () => {
 
   it('opens for a key with only this scope, offers no other scope, and warns before its revocation', async () => {
     const page = await rig.open({ as: 'nobody', expected: /status of (403|401)/ });
-    await signIn(page, formatApiKey('onlycred', SECRET));
+    await signInAs(page, 'onlycred');
     await page.getByRole('heading', { level: 1, name: 'Access' }).waitFor();
     await page.getByRole('button', { name: 'Create an API key' }).click();
     const dialog = page.getByRole('dialog');
@@ -155,7 +133,7 @@ describe('The Access page', ON_PAGES, () => {
 
   it('shows no credentials to a key without the scope, and names the command to issue one', async () => {
     const page = await rig.open({ as: 'nobody', expected: /status of 403/ });
-    await signIn(page, formatApiKey('usual000', SECRET));
+    await signInAs(page, 'usual000');
     await page.getByRole('link', { name: 'Access' }).click();
     await page.getByText('headroom key issue TENANT --scope credentials:write').waitFor();
     expect(await page.getByRole('table').count()).toBe(0);
@@ -174,6 +152,7 @@ describe('The Access page', ON_PAGES, () => {
         expect(await page.content()).not.toContain(HARBOUR.slice(0, 8));
         await expectAccessible(page);
         expect(await sidewaysScroll(page)).toBe(0);
+        expect(await cutTexts(page, '.access tbody th')).toEqual([]);
         await page
           .getByRole('button', { name: /^Details of the API key/ })
           .first()

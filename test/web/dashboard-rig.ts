@@ -2,10 +2,13 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
+import type { Scope } from '../../machines/values/scopes.js';
 import { type Fleet, type FleetMember, startFleet } from '../../sim/charger/fleet.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
+import { USUAL_SCOPES } from '../../src/ports/records.js';
+import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import type { Seams } from '../../src/service.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../browser.js';
 import { Patience } from '../eventually.js';
@@ -134,6 +137,26 @@ async function openPage(
   return page;
 }
 
+const SECRET = 'anotherSecretOfThisTenant';
+
+/** The tenant with two more keys: `usual000` without credentials:write, `onlycred` with this scope alone. */
+export function withFewerScopes(tenant: ProvisionedTenant): ProvisionedTenant {
+  const keyWith = (id: string, scopes: readonly Scope[]) => ({
+    id,
+    secretHash: hashSecret(SECRET),
+    scopes,
+    expiresAtMs: null,
+  });
+  const more = [keyWith('usual000', USUAL_SCOPES), keyWith('onlycred', ['credentials:write'])];
+  return { ...tenant, apiKeys: [...tenant.apiKeys, ...more] };
+}
+
+/** With a key of `withFewerScopes`. */
+export async function signInAs(page: Page, keyId: string): Promise<void> {
+  await page.locator('input[name=apiKey]').fill(formatApiKey(keyId, SECRET));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
 /** Light and dark; light alone in a run without all cases, as `location-page` is dark. */
 export function colorSchemes(): readonly ('light' | 'dark')[] {
   return (['light', 'dark'] as const).slice(0, casesOf(2));
@@ -150,6 +173,15 @@ export async function sidewaysScroll(page: Page): Promise<number> {
     const scrollPx = Number(await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`));
     if (scrollPx <= 0 || !(await patience.lasts())) return scrollPx;
   }
+}
+
+/** Texts of the page that an ellipsis cuts off. */
+export function cutTexts(page: Page, selector: string): Promise<readonly string[]> {
+  return page
+    .locator(selector)
+    .evaluateAll((all) =>
+      all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent ?? ''),
+    );
 }
 
 function membersOf({ tenantUuid, locations }: ProvisionedTenant): readonly FleetMember[] {

@@ -3,8 +3,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
-import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
+import {
+  createDashboardRig,
+  cutTexts,
+  type DashboardRig,
+  ON_PAGES,
+  sidewaysScroll,
+} from './dashboard-rig.js';
 import { inSeconds, rowsOf } from './location-figures.js';
+
+const ISO_INSTANT = /\d{4}-\d{2}-\d{2}T/;
 
 describe('Declared departures', ON_PAGES, () => {
   let rig: DashboardRig;
@@ -53,5 +61,20 @@ describe('Declared departures', ON_PAGES, () => {
     });
     await expectAccessible(page);
     expect(await sidewaysScroll(page)).toBe(0);
+    expect(await cutTexts(page, '.connector-name, .why .button')).toEqual([]);
+    const name = page.getByRole('table', { name: 'Departing cars' }).getByRole('rowheader').first();
+    expect((await name.boundingBox())?.height).toBeLessThan(100);
+
+    // The reason of the alarm has instants, which are shown in the viewer's zone.
+    const alarm = page.getByRole('region', { name: 'Open alarms' });
+    await alarm.getByText(/The car will miss .* at its departure/).waitFor();
+    expect(await alarm.textContent()).not.toMatch(ISO_INSTANT);
+    await page.getByRole('link', { name: 'Alarms' }).click();
+    const open = page.getByRole('table', { name: 'Open alarms' });
+    const reason = open.locator('.reason').first();
+    expect(await reason.getAttribute('title')).not.toMatch(ISO_INSTANT);
+    expect(await cutTexts(page, '.alarms td.when, .alarms .badge')).toEqual([]);
+    await open.getByRole('button', { name: /^Respond to Not ready/ }).click();
+    expect(await page.getByRole('dialog').textContent()).not.toMatch(ISO_INSTANT);
   });
 });

@@ -143,7 +143,7 @@ describe('The page of a location', ON_PAGES, () => {
     async (colorScheme) => {
       const page = await rig.open({ ...IN_UTC, hash, colorScheme, viewport: { width: 375, height: 700 } });
       await eventually(async () => expect(await rowsOf(page, 'Connectors')).toHaveLength(2));
-      await page.locator('figcaption').waitFor();
+      await page.locator('figcaption').first().waitFor();
       await expectAccessible(page);
       expect(await sidewaysScroll(page)).toBe(0);
       await page.getByRole('button', { name: 'Set a schedule' }).click();

@@ -111,10 +111,24 @@ describe('Ended sessions', ON_PAGES, () => {
       '2026-03-01,depot,depot-a,1,,5,0',
       '2026-03-02,depot,depot-a,1,,5,0',
     ]);
+    await page.getByLabel('Last day').fill('2026-03-02');
+    await page.getByLabel('First day').fill('2026-03-02');
+    await eventually(async () =>
+      expect(await chart.locator('figcaption').textContent()).toBe('5.0 kWh on Mar 2.'),
+    );
     await page.getByLabel('Last day').fill('2026-02-01');
     await eventually(async () =>
       expect(await page.getByText('Must not be before the first day.').count()).toBe(1),
     );
+  });
+
+  it('show the refusal of a span, and no session of the former one', async () => {
+    const page = await rig.open({ hash: '/locations/depot', expected: /status of 400/ });
+    await eventually(async () => expect(await rowsOf(page, 'Ended sessions')).not.toEqual([]));
+    await page.getByLabel('First day').fill('0002-01-01');
+    await page.getByLabel('Last day').fill('0002-01-31');
+    await page.getByRole('alert').getByText('from 1970 to 9999').waitFor();
+    expect(await rowsOf(page, 'Ended sessions')).toEqual([]);
   });
 });
 

@@ -1,11 +1,8 @@
 // The page of webhooks and mails in the browser: created, changed, replayed and deleted; secrets are shown once, and
 // users without permission see nothing.
-import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { mailSubscriptionListSchema, webhookListSchema } from '../../src/features/webhooks/contract.js';
-import { USUAL_SCOPES } from '../../src/ports/records.js';
-import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
 import { bodyOf } from '../service/answers.js';
 import { startMailServer } from '../service/mail-server.js';
@@ -18,30 +15,17 @@ import {
   type DashboardRig,
   ON_PAGES,
   sidewaysScroll,
+  signInAs,
+  withFewerScopes,
 } from './dashboard-rig.js';
 import { IN_UTC, rowsOf } from './location-figures.js';
 
 const hash = '/webhooks';
-const SECRET = 'anotherSecretOfThisTenant';
 const [TAKING, WRONG] = ['day@harbour.example', 'nihgt@harbour.example'];
 const HOSTILE = `<img src=x onerror="document.title='run'">`;
 
-const harbour = tenantWith(HARBOUR, [{ ...site('quay-1'), name: HOSTILE }, site('quay-2')]);
-const keyWith = (id: string, scopes: readonly (typeof USUAL_SCOPES)[number][]) => ({
-  id,
-  secretHash: hashSecret(SECRET),
-  scopes,
-  expiresAtMs: null,
-});
 const TENANTS = [
-  {
-    ...harbour,
-    apiKeys: [
-      ...harbour.apiKeys,
-      keyWith('usual000', USUAL_SCOPES),
-      keyWith('onlycred', ['credentials:write']),
-    ],
-  },
+  withFewerScopes(tenantWith(HARBOUR, [{ ...site('quay-1'), name: HOSTILE }, site('quay-2')])),
   tenantWith(RIVAL, [site('quay-9')]),
 ];
 
@@ -66,11 +50,6 @@ describe('The page of webhooks and mails', ON_PAGES, () => {
 
   const addCluster = (name: string) =>
     rig.service.call('POST', '/clusters', { name, locationIds: ['quay-1'] });
-
-  async function signIn(page: Page, keyId: string): Promise<void> {
-    await page.locator('input[name=apiKey]').fill(formatApiKey(keyId, SECRET));
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
 
   it('creates a webhook, shows its secret once, replaces it, and deletes the webhook', async () => {
     const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
@@ -188,7 +167,7 @@ describe('The page of webhooks and mails', ON_PAGES, () => {
   it('shows nothing to a key without the scope, and nothing of another tenant', async () => {
     await rig.service.call('POST', '/webhooks', { url: 'https://harbour.example/secret-path' });
     const page = await rig.open({ as: 'nobody', expected: /status of 403/ });
-    await signIn(page, 'usual000');
+    await signInAs(page, 'usual000');
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByText('credentials:write').waitFor();
     expect(await page.getByRole('table').count()).toBe(0);
@@ -200,7 +179,7 @@ describe('The page of webhooks and mails', ON_PAGES, () => {
 
   it('shows the refusal to a key that may not read the events it would send', async () => {
     const page = await rig.open({ as: 'nobody', expected: /status of 403/ });
-    await signIn(page, 'onlycred');
+    await signInAs(page, 'onlycred');
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByRole('button', { name: 'Create a webhook' }).click();
     const dialog = page.getByRole('dialog');

@@ -114,6 +114,8 @@ async function takePictures(url: string, apiKey: string): Promise<void> {
       await page.getByText('Live', { exact: true }).waitFor();
       if (hash.startsWith('/locations/')) await page.getByRole('button', { name: '6 h' }).click();
       await page.waitForTimeout(DRAWN_WITHIN_MS);
+      // The click may have scrolled to its button.
+      await page.evaluate('window.scrollTo(0, 0)');
       await page.screenshot({ path: `${IMAGES}${name}.png` });
       await context.close();
       process.stdout.write(`docs/images/${name}.png\n`);

@@ -8,6 +8,7 @@ import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Fact } from '../ui/fact.js';
+import { ListSection } from '../ui/list-section.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
@@ -209,7 +210,7 @@ export function AccessPage() {
   useTitle('Access');
   const { value, error, reread } = useCredentials();
   return (
-    <div class="access">
+    <div class="lists access">
       <h1>Access</h1>
       {error?.code === 'INSUFFICIENT_SCOPE' ? <ScopeNotice /> : error && <ErrorNotice error={error} />}
       {value === undefined && error === undefined && <p class="quiet">Loading…</p>}
@@ -253,18 +254,17 @@ function Lists({
               checked={areEndedShown}
               onChange={(event) => setEndedShown(event.currentTarget.checked)}
             />{' '}
-            Show {ended} ended ones
+            Show {ended === 1 ? '1 ended one' : `${ended} ended ones`}
           </label>
         )}
       </p>
       {(['apiKey', 'client'] as const).map((kind) => (
-        <section key={kind} aria-label={KINDS[kind].heading}>
-          <div class="row between">
-            <h2>{KINDS[kind].heading}</h2>
-            <Button kind="primary" onClick={() => setCreating(kind)}>
-              Create an {KINDS[kind].noun}…
-            </Button>
-          </div>
+        <ListSection
+          key={kind}
+          heading={KINDS[kind].heading}
+          addText={`Create an ${KINDS[kind].noun}…`}
+          onAdd={() => setCreating(kind)}
+        >
           <Table
             label={KINDS[kind].heading}
             columns={columns}
@@ -272,7 +272,7 @@ function Lists({
             rowKey={refOf}
             empty={KINDS[kind].empty}
           />
-        </section>
+        </ListSection>
       ))}
       {creating !== undefined && (
         <CreateCredential

@@ -6,6 +6,7 @@ import { messagesByField } from '../location/profile-draft.js';
 import { SubmissionForm } from '../location/submission-form.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
+import { CheckList } from '../ui/check-list.js';
 import { Dialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
 import { SecretDialog } from '../ui/secret-dialog.js';
@@ -69,12 +70,20 @@ export function CreateCredential({
           error={messages.get('name')}
           onInput={setName}
         />
-        <ScopePicker
-          grantable={grantableScopes}
-          chosen={scopes}
+        <CheckList
+          legend="Scopes"
+          note="You can grant only your own scopes."
           error={messages.get('scopes')}
+          values={grantableScopes}
+          chosen={scopes}
           onChange={setScopes}
-        />
+        >
+          {(scope) => (
+            <>
+              <code>{scope}</code> <span class="quiet small">{scopeWords(scope)}</span>
+            </>
+          )}
+        </CheckList>
         <Field
           label="Expires"
           type="datetime-local"
@@ -86,49 +95,6 @@ export function CreateCredential({
         />
       </SubmissionForm>
     </Dialog>
-  );
-}
-
-function ScopePicker({
-  grantable,
-  chosen,
-  error,
-  onChange,
-}: {
-  readonly grantable: readonly string[];
-  readonly chosen: readonly string[];
-  readonly error: string | undefined;
-  readonly onChange: (chosen: readonly string[]) => void;
-}) {
-  return (
-    <fieldset class="members" aria-describedby="scopes-note">
-      <legend>Scopes</legend>
-      <p id="scopes-note" class={error === undefined ? 'hint' : 'hint wrong'}>
-        {error ?? 'You can grant only your own scopes.'}
-      </p>
-      <ul>
-        {grantable.map((scope) => (
-          <li key={scope}>
-            <label>
-              <input
-                type="checkbox"
-                checked={chosen.includes(scope)}
-                onChange={(event) =>
-                  onChange(
-                    event.currentTarget.checked
-                      ? [...chosen, scope]
-                      : chosen.filter((other) => other !== scope),
-                  )
-                }
-              />
-              <span>
-                <code>{scope}</code> <span class="quiet small">{scopeWords(scope)}</span>
-              </span>
-            </label>
-          </li>
-        ))}
-      </ul>
-    </fieldset>
   );
 }
 

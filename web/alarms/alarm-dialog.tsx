@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { AlarmView, MuteList, MuteView } from '../../src/features/alarms/contract.js';
 import { type ApiClient, path, type Written } from '../api/client.js';
+import { Sentence } from '../location/sentence.js';
 import { useStreamClock } from '../location/server-clock.js';
 import { useSubmission } from '../location/use-submission.js';
 import { ALARM_WORDS } from '../location/words.js';
@@ -51,7 +52,9 @@ export function AlarmDialog({
   return (
     <Dialog title={`${kind}: ${name}`} onClose={onClose}>
       <div class="stack">
-        <p>{reasonOf(line)}</p>
+        <p>
+          <Sentence text={reasonOf(line)} />
+        </p>
         <Acknowledgement alarm={alarm} />
         <Field label="Note (optional)" value={note} maxLength={500} onInput={setNote} />
         <div class="row">

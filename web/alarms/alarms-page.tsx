@@ -21,7 +21,7 @@ import { Button } from '../ui/button.js';
 import { Choice } from '../ui/field.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
-import { Time } from '../ui/time.js';
+import { inLocalTime, Time } from '../ui/time.js';
 import { AlarmDialog } from './alarm-dialog.js';
 import { type AlarmLine, alarmLines, reasonOf } from './alarm-lines.js';
 
@@ -222,7 +222,7 @@ function alarmColumns(
       cell: (line) => (
         <>
           <Badge tone={toneOf(line)}>{ALARM_WORDS[line.alarm.kind]}</Badge>
-          <span class="reason small" title={reasonOf(line)}>
+          <span class="reason small" title={inLocalTime(reasonOf(line))}>
             <Sentence text={reasonOf(line)} />
           </span>
         </>

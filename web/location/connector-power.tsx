@@ -47,8 +47,8 @@ export function ConnectorPowerSection({ connector, span, nowMs, fileName }: Prop
     [address, step],
   );
   useEvery(READ_EVERY_MS, () => power.reread());
-  if (power.value === undefined)
-    return power.error === undefined ? null : <ErrorNotice error={power.error} />;
+  if (power.error !== undefined) return <ErrorNotice error={power.error} />;
+  if (power.value === undefined) return null;
   const { points, stepSeconds } = power.value;
   const title = `Power of ${controllerUuid}/${connectorId}`;
   const powerKw = lineOf(points, stepSeconds, ({ meanKw }) => meanKw);

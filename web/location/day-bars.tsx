@@ -31,7 +31,7 @@ export function DayBars({
   const totalKwh = bars.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
   const integratedKwh = bars.reduce((sum, day) => sum + day.integratedKwh, 0);
   const middle = bars[Math.floor(bars.length / 2)];
-  const marks = [bars[0], bars.length > 2 ? middle : undefined, bars.at(-1)];
+  const marks = [bars[0], bars.length > 2 ? middle : undefined, bars.length > 1 ? bars.at(-1) : undefined];
   return (
     <figure class="chart" aria-label="Energy by day">
       <p class="small quiet day-bars-top" aria-hidden="true">
@@ -57,8 +57,10 @@ export function DayBars({
           : `${textOf(pointed.day)}: ${pointed.energyKwh.toFixed(1)} kWh`}
       </p>
       <figcaption class="small">
-        {totalKwh.toFixed(1)} kWh in {bars.length} days, most on {textOf(most.day)} with{' '}
-        {most.energyKwh.toFixed(1)} kWh.
+        {totalKwh.toFixed(1)} kWh
+        {bars.length === 1
+          ? ` on ${textOf(most.day)}.`
+          : ` in ${bars.length} days, most on ${textOf(most.day)} with ${most.energyKwh.toFixed(1)} kWh.`}
         {integratedKwh > 0 && ` ${integratedKwh.toFixed(1)} kWh of it are from power, without a register.`}
       </figcaption>
     </figure>

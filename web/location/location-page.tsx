@@ -22,6 +22,7 @@ import { FuseTable } from './fuse-table.js';
 import { LimitsSection } from './limits-section.js';
 import { LiveHead } from './live-head.js';
 import { PastFuses } from './past-fuses.js';
+import { Sentence } from './sentence.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
 import { following, RANGES, spanOf, type TimeView } from './time-view.js';
 import { UsageSection } from './usage-section.js';
@@ -168,7 +169,9 @@ function PeakShavingSection({ peakShaving }: { readonly peakShaving: PeakShaving
           {kwText(leavesKw)}
         </Figure>
       </FigureRow>
-      <p class="cause">{explanation}</p>
+      <p class="cause">
+        <Sentence text={explanation} />
+      </p>
     </section>
   );
 }

@@ -1,7 +1,5 @@
 // A sentence of the service, with its instants in the viewer's zone.
-import { Time } from '../ui/time.js';
-
-const INSTANT = /(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)/;
+import { INSTANT, Time } from '../ui/time.js';
 
 export function Sentence({ text }: { readonly text: string }) {
   return (

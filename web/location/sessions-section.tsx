@@ -2,6 +2,7 @@
 import type { EndedSessionView, SessionList } from '../../src/features/sessions/contract.js';
 import { useResource } from '../api/resource.js';
 import { Badge } from '../ui/badge.js';
+import { ErrorNotice } from '../ui/notice.js';
 import { localText } from '../ui/time.js';
 import { useEvery } from './server-clock.js';
 import { REASON_WORDS } from './words.js';
@@ -16,8 +17,9 @@ export function EndedSessions({ path }: { readonly path: string }) {
     [path],
   );
   useEvery(READ_EVERY_MS, () => list.reread());
-  const { value } = list;
-  if (value === undefined) return null;
+  const { value, error } = list;
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (value === undefined) return <p class="quiet">Loading…</p>;
   if (value.sessions.length === 0) return <p class="quiet">No session ended in these days.</p>;
   return (
     <div class="stack">

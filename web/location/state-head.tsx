@@ -8,6 +8,7 @@ import { Notice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
 import type { LocationState, OperatorStanding } from './location-state.js';
+import { Sentence } from './sentence.js';
 import { ALARM_WORDS, causeSentence } from './words.js';
 
 interface Props {
@@ -134,7 +135,8 @@ function AlarmList({ lines }: { readonly lines: readonly AlarmLine[] }) {
       {lines.map((line) => (
         <li key={line.alarm.alarmId}>
           <Badge tone={line.chargers === undefined ? 'bad' : 'warning'}>{ALARM_WORDS[line.alarm.kind]}</Badge>{' '}
-          {line.chargers === undefined && <AlarmPlace alarm={line.alarm} />} {reasonOf(line)}{' '}
+          {line.chargers === undefined && <AlarmPlace alarm={line.alarm} />}{' '}
+          <Sentence text={reasonOf(line)} />{' '}
           <span class="quiet">
             since <Time at={line.alarm.beganAt} isShort />
           </span>

@@ -11,6 +11,7 @@ import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { Choice, Field } from '../ui/field.js';
 import { MeterBar } from '../ui/meter-bar.js';
+import { ErrorNotice } from '../ui/notice.js';
 import { saveFile } from '../ui/save-file.js';
 import { ConnectorPowerSection } from './connector-power.js';
 import { DayBars, dayAfter, daysBetween } from './day-bars.js';
@@ -111,7 +112,7 @@ function problemOf(fromDay: string, lastDay: string): string | undefined {
   if (fromDay === '' || lastDay === '') return 'Choose both days.';
   const days = daysBetween(fromDay, lastDay);
   if (Number.isNaN(days) || days < 0) return 'Must not be before the first day.';
-  return days >= LONGEST_DAYS ? `Must be at most ${LONGEST_DAYS} days after the first day.` : undefined;
+  return days >= LONGEST_DAYS ? `Choose at most ${LONGEST_DAYS} days.` : undefined;
 }
 
 interface EnergyProps {
@@ -131,7 +132,9 @@ function Energy({ path, fromDay, toDay, isOfAll }: EnergyProps) {
     days.reread();
     months.reread();
   });
-  if (days.value === undefined || months.value === undefined) return null;
+  const error = days.error ?? months.error;
+  if (error !== undefined) return <ErrorNotice error={error} />;
+  if (days.value === undefined || months.value === undefined) return <p class="quiet">Loading…</p>;
   if (days.value.length === 0) return <p class="quiet">No energy in these days.</p>;
   const shares = totalsOf(months.value);
   const mostKwh = Math.max(...shares.map(({ energyKwh }) => energyKwh));

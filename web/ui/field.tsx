@@ -1,6 +1,7 @@
 // A labelled input with a hint and an error; screen readers read both.
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
+import { inLocalTime } from './time.js';
 
 export interface FieldFrame {
   readonly label: string;
@@ -78,7 +79,7 @@ export function Framed({
       })}
       {note !== undefined && (
         <p id={`${id}-note`} class={error === undefined ? 'hint' : 'hint wrong'}>
-          {note}
+          {inLocalTime(note)}
         </p>
       )}
     </div>

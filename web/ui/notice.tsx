@@ -1,6 +1,7 @@
 // A permanent message. Screen readers read an error at once, and any other message after the current text.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/api-error.js';
+import { inLocalTime } from './time.js';
 
 export function Notice({
   kind = 'info',
@@ -20,7 +21,7 @@ export function Notice({
 export function ErrorNotice({ error }: { readonly error: ApiError }) {
   return (
     <Notice kind="error">
-      {error.message} {error.requestId !== undefined && <small>Request {error.requestId}</small>}
+      {inLocalTime(error.message)} {error.requestId !== undefined && <small>Request {error.requestId}</small>}
     </Notice>
   );
 }

@@ -54,6 +54,14 @@ export function localText(at: string, isShort = false): string {
   return instantText(isShort && isOfToday(at) ? 'time' : 'dayAndTime', Date.parse(at));
 }
 
+/** An instant within a sentence of the service; the only group, so that `split` keeps it. */
+export const INSTANT = /(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)/g;
+
+/** `sentence` of the service with its instants in the viewer's zone. */
+export function inLocalTime(sentence: string): string {
+  return sentence.replace(INSTANT, (at) => localText(at, true));
+}
+
 /** Today in the viewer's zone. A page with a time zone of its own shows a run, which has no today. */
 export function isOfToday(at: string): boolean {
   return shownZone === undefined && new Date(at).toDateString() === new Date().toDateString();

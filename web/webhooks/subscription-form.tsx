@@ -8,11 +8,13 @@ import { useSubmission } from '../location/use-submission.js';
 import { LocationPicker } from '../locations/location-picker.js';
 import { readLocations } from '../locations/use-locations.js';
 import { announce } from '../ui/announce.js';
+import { CheckList } from '../ui/check-list.js';
 import { Dialog } from '../ui/dialog.js';
 import { Field } from '../ui/field.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { SecretDialog } from '../ui/secret-dialog.js';
 import {
+  EVENT_TYPES,
   EVENT_WORDS,
   KINDS,
   pathOf,
@@ -80,7 +82,20 @@ export function SubscriptionForm({
           error={messages.get('url') ?? messages.get('to') ?? wrong}
           onInput={setReceivers}
         />
-        <TypePicker chosen={types} error={messages.get('types')} onChange={setTypes} />
+        <CheckList
+          legend="Events (none: all)"
+          note={`${types.length} chosen`}
+          error={messages.get('types')}
+          values={EVENT_TYPES}
+          chosen={types}
+          onChange={setTypes}
+        >
+          {(type) => (
+            <>
+              {EVENT_WORDS[type]} <code class="quiet small">{type}</code>
+            </>
+          )}
+        </CheckList>
         {locations.error !== undefined && <ErrorNotice error={locations.error} />}
         {locations.value !== undefined && (
           <LocationPicker
@@ -107,45 +122,4 @@ export function WebhookSecret({
 }) {
   const note = 'Your system checks the signature of each event with it.';
   return <SecretDialog title={title} note={note} texts={[['Secret', secret]]} onClose={onClose} />;
-}
-
-function TypePicker({
-  chosen,
-  error,
-  onChange,
-}: {
-  readonly chosen: readonly string[];
-  readonly error: string | undefined;
-  readonly onChange: (chosen: readonly string[]) => void;
-}) {
-  return (
-    <fieldset class="members" aria-describedby="types-note">
-      <legend>Events (none: all)</legend>
-      <ul aria-label="Types of events">
-        {Object.entries(EVENT_WORDS).map(([type, words]) => (
-          <li key={type}>
-            <label>
-              <input
-                type="checkbox"
-                checked={chosen.includes(type)}
-                onChange={(event) =>
-                  onChange(
-                    event.currentTarget.checked
-                      ? [...chosen, type]
-                      : chosen.filter((other) => other !== type),
-                  )
-                }
-              />
-              <span>
-                {words} <code class="quiet small">{type}</code>
-              </span>
-            </label>
-          </li>
-        ))}
-      </ul>
-      <p id="types-note" class={error === undefined ? 'hint' : 'hint wrong'} role="status">
-        {chosen.length} chosen{error === undefined ? '' : `: ${error}`}
-      </p>
-    </fieldset>
-  );
 }

@@ -70,6 +70,8 @@ export const EVENT_WORDS: Readonly<Record<EventType, string>> = {
   'mailSubscription.deleted': 'A mail subscription was deleted',
 };
 
+export const EVENT_TYPES = Object.keys(EVENT_WORDS) as readonly EventType[];
+
 export function pathOf({ kind, id }: Pick<SubscriptionRow, 'kind' | 'id'>): string {
   return KINDS[kind].path + path`/${id}`;
 }

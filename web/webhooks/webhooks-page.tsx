@@ -15,6 +15,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { Fact } from '../ui/fact.js';
 import { Choice } from '../ui/field.js';
+import { ListSection } from '../ui/list-section.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
@@ -39,7 +40,7 @@ export function WebhooksPage() {
   const { value, error, reread } = useResource(readSubscriptions, []);
   useEvery(EVERY_MS, () => reread());
   return (
-    <div class="subscriptions">
+    <div class="lists subscriptions">
       <h1>Webhooks and mails</h1>
       {error?.code === 'INSUFFICIENT_SCOPE' ? (
         <Notice kind="warning">
@@ -71,13 +72,12 @@ function Lists({
     <>
       <p class="quiet">Each sends events of the log: at least once, and again until its receiver has them.</p>
       {(['webhook', 'mail'] as const).map((kind) => (
-        <section key={kind} aria-label={KINDS[kind].heading}>
-          <div class="row between">
-            <h2>{KINDS[kind].heading}</h2>
-            <Button kind="primary" onClick={() => setCreating(kind)}>
-              Create a {KINDS[kind].noun}…
-            </Button>
-          </div>
+        <ListSection
+          key={kind}
+          heading={KINDS[kind].heading}
+          addText={`Create a ${KINDS[kind].noun}…`}
+          onAdd={() => setCreating(kind)}
+        >
           <Table
             label={KINDS[kind].heading}
             columns={columns}
@@ -85,7 +85,7 @@ function Lists({
             rowKey={({ id }) => id}
             empty={KINDS[kind].empty}
           />
-        </section>
+        </ListSection>
       ))}
       {creating !== undefined && (
         <SubscriptionForm kind={creating} onWritten={onChanged} onClose={() => setCreating(undefined)} />
@@ -342,10 +342,10 @@ function DeliveryLines({
 }
 
 const OVERLAPS = [
-  ['86400', 'One day: your systems can change over'],
+  ['86400', 'One day, for a change-over'],
   ['3600', 'One hour'],
   ['604800', 'Seven days'],
-  ['0', 'Not at all: the secret leaked'],
+  ['0', 'Not at all: it leaked'],
 ] as const;
 
 function SecretForm({
