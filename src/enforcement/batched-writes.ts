@@ -123,36 +123,40 @@ export class BatchedWrites {
   /** False if the database does not take the changes now. The tenant's next turn comes after those of the others. */
   async #writeFirst(tenantUuid: TenantUuid, queue: Queue): Promise<boolean> {
     const entries = batchOf(queue.entries);
-    const batch = entries.flat();
-    if (!(await this.#writeBatch(tenantUuid, batch))) return false;
+    if (!(await this.#writeBatch(tenantUuid, entries))) return false;
     queue.entries.splice(0, entries.length);
     queue.left += entries.length;
-    this.#kept -= batch.length;
+    this.#kept -= entries.flat().length;
     this.#queues.delete(tenantUuid);
     if (queue.entries.length > 0) this.#queues.set(tenantUuid, queue);
     return true;
   }
 
   /**
-   * False if the database does not take the batch now. A batch that it can never take is dropped, so that it blocks no
-   * other.
+   * False if the database does not take the entries now: they are written again. One that it can never take is dropped,
+   * so that it blocks no other.
    */
-  async #writeBatch(tenantUuid: TenantUuid, batch: readonly Change[]): Promise<boolean> {
+  async #writeBatch(tenantUuid: TenantUuid, entries: readonly (readonly Change[])[]): Promise<boolean> {
     try {
-      await this.#store.append(tenantUuid, batch);
+      await this.#store.append(tenantUuid, entries.flat());
       return true;
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) {
-        this.#log.error(
-          { err: error, tenantUuid, changes: batch.length },
-          'alarms and power could not be written',
+      if (error instanceof StoreUnavailableError) {
+        this.#rareLog('bookkeeping', () =>
+          this.#log.warn({ err: error, kept: this.#kept }, 'alarms and power wait for the database'),
         );
+        return false;
+      }
+      if (entries.length === 1) {
+        this.#log.error({ err: error, tenantUuid }, 'alarms and power could not be written');
         return true;
       }
-      this.#rareLog('bookkeeping', () =>
-        this.#log.warn({ err: error, kept: this.#kept }, 'alarms and power wait for the database'),
+      // Halves find the entry at fault in few commits.
+      const half = entries.length >> 1;
+      return (
+        (await this.#writeBatch(tenantUuid, entries.slice(0, half))) &&
+        (await this.#writeBatch(tenantUuid, entries.slice(half)))
       );
-      return false;
     }
   }
 }

@@ -98,3 +98,22 @@ it('answers for the changes so far, while further ones never end, and each tenan
   await bookkeeping.stop();
   expect(tenants).toHaveLength(100);
 });
+
+it('loses the change alone that the database can never take', async () => {
+  const written: Change[] = [];
+  const bad: Change = { kind: 'alarm.change', alarmId: 'unknown', reason: 'Other.' };
+  const bookkeeping = new BatchedWrites({
+    clock: createVirtualClock(START_MS),
+    log: LOG,
+    store: {
+      async append(_, changes) {
+        if (changes.includes(bad)) throw new Error('a defect');
+        written.push(...changes);
+      },
+    },
+  });
+  for (let i = 0; i < 5; i++) bookkeeping.write(HARBOUR, i === 3 ? bad : POWER, POWER);
+  await bookkeeping.written(HARBOUR);
+  expect(written).toHaveLength(8);
+  await bookkeeping.stop();
+});
