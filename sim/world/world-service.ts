@@ -84,15 +84,17 @@ function mortalStore(
   { onWritten, fateOf }: LifeEvents,
 ): Store {
   const counted = <T>(work: () => Promise<T>) => outstanding.during(work);
+  // Time waits for the caller, whatever number of promises it has.
+  const refused = (reason: string) =>
+    counted(() => nextTurn().then(() => Promise.reject(new StoreUnavailableError(reason))));
   const own = new HeldWrites(store);
   let revision: ReturnType<Store['revisionSince']> | undefined;
   return {
     ...store,
     append(tenantUuid, changes, by) {
-      if (!life.isLiving || isDatabaseBusy())
-        return Promise.reject(new StoreUnavailableError('the database is busy'));
+      if (!life.isLiving || isDatabaseBusy()) return refused('the database is busy');
       const fate = fateOf(changes);
-      if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
+      if (fate === 'diedBefore') return refused('the service is dead');
       if (own.hold(tenantUuid, changes)) return counted(() => nextTurn().then(() => onWritten(changes)));
       return counted(async () => {
         await Promise.all([own.write(), store.append(tenantUuid, changes, by)]);
