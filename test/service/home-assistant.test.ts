@@ -396,7 +396,6 @@ describe('a reader', () => {
     ['$SYS/+/new/clients'],
     ['$share/all/homeassistant/#'],
     ['homeassistant'],
-    [`homeassistant/${'long/'.repeat(400)}#`],
   ])('is refused a subscription to %s, and stays', async (filter) => {
     const reader = await connectReader('attack-reader');
     expect(await grants(reader.client, [filter])).toEqual([128]);
@@ -454,8 +453,10 @@ describe('a reader', () => {
     await reader.client.unsubscribeAsync([liveOf('silenced', '#'), topic]);
     reader.received.length = 0;
     await reader.client.subscribeAsync(liveOf('silenced', 'availability'));
-    await service.call('PUT', '/locations/silenced/limit', { limitKw: 30 });
     await soon(() => expect(reader.received).toContain(liveOf('silenced', 'availability')));
+    // Before it came the last messages of the subscription that ended.
+    reader.received.length = 0;
+    await service.call('PUT', '/locations/silenced/limit', { limitKw: 30 });
     for (let passed = 0; passed < 60; passed++) clock.advance(1000);
     const discovery = ['location', 'silenced-a__1', 'silenced-a__2'].map((id) => discoveryOf('silenced', id));
     await eventually(() =>
