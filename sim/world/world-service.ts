@@ -84,7 +84,7 @@ function mortalStore(
   { onWritten, fateOf }: LifeEvents,
 ): Store {
   const counted = <T>(work: () => Promise<T>) => outstanding.during(work);
-  // Time waits for the caller, whatever number of promises it has.
+  // Time goes on after the caller has the refusal, by any number of promises.
   const refused = (reason: string) =>
     counted(() => nextTurn().then(() => Promise.reject(new StoreUnavailableError(reason))));
   const own = new HeldWrites(store);
