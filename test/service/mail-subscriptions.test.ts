@@ -22,6 +22,7 @@ import {
   site,
   tenantWith,
 } from './running-service.js';
+import { startWebhookReceiver } from './webhook-receiver.js';
 
 const FROM = 'headroom@harbour.example';
 const TO = ['night@harbour.example', 'day@harbour.example'];
@@ -34,7 +35,11 @@ beforeEach(async () => {
   clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
   server = await startMailServer();
   const tenants = [tenantWith(HARBOUR, [site('quay'), site('yard')]), tenantWith(RIVAL, [site('rivals')])];
-  service = await runService(tenants, { clock }, { HEADROOM_SMTP_URL: server.url, HEADROOM_MAIL_FROM: FROM });
+  service = await runService(
+    tenants,
+    { clock },
+    { HEADROOM_SMTP_URL: server.url, HEADROOM_MAIL_FROM: FROM, HEADROOM_WEBHOOK_PRIVATE: 'true' },
+  );
 });
 afterEach(async () => {
   await service.stop();
@@ -328,6 +333,35 @@ describe('A mail subscription', () => {
     server.refusedWith.clear();
     await isRepeated(mailSubscriptionId);
     expect(server.mails.map(({ to }) => to)).toEqual([others, [refused]]);
+  });
+
+  it('sends one mail to a server that answers after nine minutes, while webhooks get their events', async () => {
+    const receiver = await startWebhookReceiver();
+    try {
+      let answer = () => {};
+      server.answersAfter = new Promise((resolve) => {
+        answer = resolve;
+      });
+      // As many as the mails that are sent at once.
+      for (let mail = 0; mail < 4; mail++) await subscribe({ types: ['cluster.changed'] });
+      await addCluster('a');
+      await eventually(() => {
+        clock.advance(500);
+        expect(server.attempts).toHaveLength(4);
+      });
+      const hook = { url: receiver.url, types: ['cluster.changed'] };
+      expect((await service.call('POST', '/webhooks', hook)).status).toBe(201);
+      await addCluster('b');
+      await eventually(() => expect(receiver.accepted()).toMatchObject([{ data: { name: 'b' } }]));
+      clock.advance(9 * 60_000);
+      expect(server.mails).toEqual([]);
+      answer();
+      // A second mail each has the second cluster.
+      await untilMails(8);
+      expect(new Set(server.attempts.map(({ headers }) => headers.get('message-id'))).size).toBe(8);
+    } finally {
+      await receiver.stop();
+    }
   });
 
   it('leaves no connection to a mail server that never answers, once the service stops', async () => {

@@ -40,7 +40,7 @@ const EVENTS_OF_MAIL = 500;
 const MAIL_GATHERS_MS = 30_000;
 /** Of locations whose next event has failed. */
 const LANES_AT_ONCE = 20;
-/** Requests at once of one webhook; rounds at once of one tenant, and of all. */
+/** Requests at once of one webhook; rounds at once of one tenant, and of all, for webhooks and for mails. */
 const REQUESTS_OF_WEBHOOK = 4;
 const ROUNDS_OF_TENANT = 4;
 const ROUNDS = 50;
@@ -75,10 +75,15 @@ interface CourierOptions {
   readonly onResult: (result: DeliveryResult) => void;
 }
 
+/** A mail server may take minutes for an answer, so its rounds hold no place of a webhook's. */
+type RoundKind = 'webhook' | 'mail';
+type Places = Readonly<Record<RoundKind, Gate>>;
+
 export type DeliveryResult = 'delivered' | 'failed' | 'dead';
 
 /** The rounds of one webhook. */
 interface Rounds {
+  readonly kind: RoundKind;
   isRunning: boolean;
   /** The last round left events in the log. */
   isBehind: boolean;
@@ -142,8 +147,8 @@ export class Courier {
   readonly #looking = new Map<TenantUuid, { isDue: boolean }>();
   readonly #stopped = new AbortController();
   readonly #underWay = new Set<Promise<void>>();
-  readonly #free = new Gate(ROUNDS);
-  readonly #freeOf = new Map<TenantUuid, Gate>();
+  readonly #free = placesOf(ROUNDS);
+  readonly #freeOf = new Map<TenantUuid, Places>();
 
   constructor(options: CourierOptions) {
     this.#options = options;
@@ -193,11 +198,19 @@ export class Courier {
     const webhooks = await this.#options.store.read((trx) => loadWebhooks(trx, tenantUuid));
     const before = this.#tenants.get(tenantUuid) ?? new Map<string, Rounds>();
     const now = new Map<string, Rounds>();
-    for (const { webhookId } of webhooks)
+    for (const { webhookId, mailTo } of webhooks) {
+      const kind = mailTo === null ? 'webhook' : 'mail';
       now.set(
         webhookId,
-        before.get(webhookId) ?? { isRunning: false, isBehind: false, isDue: false, cancelNext: () => {} },
+        before.get(webhookId) ?? {
+          kind,
+          isRunning: false,
+          isBehind: false,
+          isDue: false,
+          cancelNext: () => {},
+        },
       );
+    }
     for (const [webhookId, { cancelNext }] of before) if (!now.has(webhookId)) cancelNext();
     if (now.size === 0) this.#tenants.delete(tenantUuid);
     else this.#tenants.set(tenantUuid, now);
@@ -213,13 +226,13 @@ export class Courier {
   }
 
   async #runWhileDue(tenantUuid: TenantUuid, webhookId: string, rounds: Rounds): Promise<void> {
-    const freeOf = this.#freeOf.get(tenantUuid) ?? new Gate(ROUNDS_OF_TENANT);
+    const freeOf = this.#freeOf.get(tenantUuid) ?? placesOf(ROUNDS_OF_TENANT);
     this.#freeOf.set(tenantUuid, freeOf);
     let nextAtMs: EpochMs | undefined;
     while (rounds.isDue && !this.#stopped.signal.aborted) {
       rounds.isDue = false;
-      nextAtMs = await freeOf.pass(() =>
-        this.#free.pass(() => this.#untilDone(() => this.#round(tenantUuid, webhookId, rounds))),
+      nextAtMs = await freeOf[rounds.kind].pass(() =>
+        this.#free[rounds.kind].pass(() => this.#untilDone(() => this.#round(tenantUuid, webhookId, rounds))),
       );
       if (nextAtMs !== undefined && nextAtMs <= this.#options.clock.nowMs()) rounds.isDue = true;
     }
@@ -646,6 +659,10 @@ async function atOnce<In, Out>(
 ): Promise<readonly Out[]> {
   const gate = new Gate(most);
   return Promise.all(inputs.map((input) => gate.pass(() => work(input))));
+}
+
+function placesOf(count: number): Places {
+  return { webhook: new Gate(count), mail: new Gate(count) };
 }
 
 /** Lets some through at once; the others wait in turn. */
