@@ -62,7 +62,8 @@ function endSession({ needs }: Written, leftAtMs: EpochMs): void {
           ...needs.ended,
           {
             arrivedAtMs,
-            leftAtMs,
+            // The wall clock may have been set back since.
+            leftAtMs: Math.max(arrivedAtMs, leftAtMs),
             declared,
             need: needOf(needs),
             deliveredWh,

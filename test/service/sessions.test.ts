@@ -247,3 +247,26 @@ describe('the list of sessions', () => {
     );
   });
 });
+
+describe('a session over a wall clock that is set back', () => {
+  it('ends no earlier than it began', async () => {
+    const client = await charger('yard', 'boot-4');
+    await client.meter('2', { ...CAR, session: 'back', energyWh: 100 });
+    await eventually(async () => {
+      const answer = await service.call('GET', '/chargers/yard-a/connectors/2/session');
+      expect(bodyOf(answer, sessionSchema).sessionId).toBe('back');
+    });
+    const beganAtMs = clock.nowMs();
+    clock.jump(-3_600_000);
+    clock.advance(60_000);
+    await client.meter('2', { ...NO_CAR, energyWh: 200 });
+    const startTime = new Date(beganAtMs).toISOString();
+    // The span ends at the present instant, unless it is named.
+    const query = `?locationId=yard&to=${new Date(beganAtMs + 1).toISOString()}&limit=1`;
+    await eventually(async () =>
+      expect((await sessions(query)).sessions).toMatchObject([
+        { sessionId: 'back', startTime, endTime: startTime, energyKwh: 0.1 },
+      ]),
+    );
+  });
+});
