@@ -181,6 +181,7 @@ async function provisionWorld(
   config: Config,
   tenants: readonly TenantEntry[],
   keys: ReadonlyMap<string, string>,
+  atMs: EpochMs,
 ): Promise<void> {
   const administration = await createAdministration({ databaseUrl: databaseUrlOf(config) });
   const entries = tenants.map((tenant) => {
@@ -189,7 +190,7 @@ async function provisionWorld(
       ? tenant
       : { ...tenant, apiKeys: [{ key, scopes: [...SCOPES] }, ...tenant.apiKeys] };
   });
-  for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs: 0 }));
+  for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs }));
   await administration.close();
 }
 
@@ -449,7 +450,7 @@ export class World {
 
   /** Must be called once, before anything else. */
   async begin(): Promise<void> {
-    await provisionWorld(this.#config, this.#tenants, this.#keys);
+    await provisionWorld(this.#config, this.#tenants, this.#keys, this.nowMs());
     for (const { tenantUuid, locations } of this.#tenants) {
       for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
         this.oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);

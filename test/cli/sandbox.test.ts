@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { eventPageSchema } from '../../src/features/events/contract.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { run, start, temporaryDirectory, writeFile } from './headroom.js';
@@ -83,6 +84,8 @@ describe('headroom sandbox', () => {
       status: 200,
       body: { status: 'SCHEDULED', effectiveLimitKw: 80 },
     });
+    const { events } = eventPageSchema.parse((await api('/events')).body);
+    expect(new Set(events.map(({ at }) => at))).toEqual(new Set(['2026-06-01T10:00:00.000Z']));
     expect(await clock({ advance: 'PT9H59M59.999S' })).toMatchObject({
       body: { now: '2026-06-01T19:59:59.999Z' },
     });
