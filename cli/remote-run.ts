@@ -292,7 +292,12 @@ export async function listEvents(flags: EventsFlags): Promise<void> {
       query: { ...query, after, waitS },
       ...(signal && { signal }),
     });
-    if (after !== '0' && !page.isGapless) printNote(`Some events after ${after} are no longer kept.`);
+    if (after !== '0' && !page.isGapless)
+      printNote(
+        Number(after) > Number(page.last)
+          ? `The newest event is ${page.last}: the log has no event ${after} yet.`
+          : `Some events after ${after} are no longer kept.`,
+      );
     return page;
   };
   const { after = '0' } = flags;

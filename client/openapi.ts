@@ -3804,7 +3804,7 @@ export interface components {
             events: components["schemas"]["LoggedEvent"][];
             /** @description Continue `after` this id. It counts events that a filter leaves out. */
             last: string;
-            /** @description False if events after `after` are no longer kept: read the present state again. */
+            /** @description False if events after `after` are no longer kept, or the log has no such id yet: read the present state again. */
             isGapless: boolean;
         };
         LoggedEvent: {

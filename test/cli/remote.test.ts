@@ -71,6 +71,9 @@ describe('A command for a running service', () => {
     const events = await ask('events', '--type', 'cluster.changed', 'cluster.deleted');
     expect(events.stdout).toMatch(/ID +AT +TYPE +OF +BY *\n\d+ +\S+ +cluster\.changed +apiKey:clitest1/);
     const [, last] = /--after (\d+)/.exec(events.stderr) ?? [];
+    expect((await ask('events', '--after', '999999')).stderr).toContain(
+      `The newest event is ${last}: the log has no event 999999 yet.`,
+    );
     const following = start(['events', '--after', last ?? '', '--follow', '--json'], environment);
     await headroom.delete('/v1/clusters/{clusterId}', { path: { clusterId } });
     expect(JSON.parse(await following.line(() => true))).toMatchObject({ type: 'cluster.deleted' });

@@ -88,7 +88,8 @@ export const eventPageSchema = z
       .string()
       .meta({ description: 'Continue `after` this id. It counts events that a filter leaves out.' }),
     isGapless: z.boolean().meta({
-      description: 'False if events after `after` are no longer kept: read the present state again.',
+      description:
+        'False if events after `after` are no longer kept, or the log has no such id yet: read the present state again.',
     }),
   })
   .meta({ id: 'EventPage' });
