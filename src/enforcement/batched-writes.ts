@@ -34,6 +34,7 @@ export class BatchedWrites {
   /** The tenant of the next batch first. */
   readonly #queues = new Map<TenantUuid, Queue>();
   #kept = 0;
+  #givenUp = 0;
   #draining: Promise<void> | undefined;
   /** The batch under way, or the last one. */
   #writing: Promise<void> | undefined;
@@ -54,9 +55,24 @@ export class BatchedWrites {
     return this.#isWaiting;
   }
 
+  /** Further changes of any kind are given up. */
+  get isFull(): boolean {
+    return this.#kept >= OTHERS_KEPT;
+  }
+
   /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
-    if (this.#kept >= (KEPT[changes[0].kind] ?? OTHERS_KEPT)) return;
+    const [{ kind }] = changes;
+    if (this.#kept >= (KEPT[kind] ?? OTHERS_KEPT)) {
+      this.#givenUp++;
+      this.#rareLog(`given up: ${kind}`, () =>
+        this.#log.error(
+          { kind, kept: this.#kept, givenUp: this.#givenUp },
+          'the database has been away for too long: such changes are given up',
+        ),
+      );
+      return;
+    }
     const queue = this.#queues.get(tenantUuid) ?? { entries: [], left: 0 };
     this.#queues.set(tenantUuid, queue);
     queue.entries.push(changes);

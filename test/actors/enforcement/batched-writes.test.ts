@@ -32,10 +32,11 @@ const CONNECTOR_POWER: Change = {
 it('is written in order once the database is back, and never grows without end: the power of connectors is given up first, then that of locations, then alarms', async () => {
   const clock = createVirtualClock(START_MS);
   const written: Change[] = [];
+  const givenUp: unknown[] = [];
   let [isAway, largest] = [true, 0];
   const bookkeeping = new BatchedWrites({
     clock,
-    log: LOG,
+    log: { ...LOG, error: (fields: object) => void givenUp.push(fields) },
     store: {
       async append(_, changes) {
         if (isAway) throw new StoreUnavailableError('away');
@@ -50,9 +51,17 @@ it('is written in order once the database is back, and never grows without end: 
   await new Promise(setImmediate);
   for (let i = 0; i < 110_000; i++)
     bookkeeping.write(HARBOUR, { kind: 'alarm.change', alarmId: String(i), reason: 'Other.' });
+  expect(bookkeeping.isFull).toBe(true);
+  // Once a minute for each kind.
+  expect(givenUp).toEqual([
+    { kind: 'connectorPower.put', kept: 50_000, givenUp: 1 },
+    { kind: 'power.put', kept: 100_000, givenUp: 10_001 },
+    { kind: 'alarm.change', kept: 120_000, givenUp: 70_001 },
+  ]);
   isAway = false;
   clock.advance(1_000);
   await bookkeeping.stop();
+  expect(bookkeeping.isFull).toBe(false);
   expect(written).toHaveLength(120_000);
   // Requests of the tenant wait for a whole commit.
   expect(largest).toBe(1_000);
