@@ -27,6 +27,8 @@ import { startWebhookReceiver } from './webhook-receiver.js';
 const FROM = 'headroom@harbour.example';
 const TO = ['night@harbour.example', 'day@harbour.example'];
 const HOUR_MS = 3_600_000;
+/** Shorter than the span in which events gather, so that answers of the mail server come in between. */
+const STEP_MS = 5_000;
 
 let clock: VirtualClock;
 let server: MailServer;
@@ -56,10 +58,9 @@ async function addCluster(name: string): Promise<void> {
   expect(answer.status).toBe(201);
 }
 
-/** Steps shorter than the span in which events gather, so that answers of the mail server come in between. */
 async function untilMails(count: number): Promise<void> {
   await eventually(() => {
-    clock.advance(500);
+    clock.advance(STEP_MS);
     expect(server.mails).toHaveLength(count);
   });
 }
@@ -75,7 +76,7 @@ const owed = async (id: string) => [...(await deliveries(id, 'waiting')), ...(aw
 
 async function untilFirstAttempt(id: string): Promise<void> {
   await eventually(async () => {
-    clock.advance(500);
+    clock.advance(STEP_MS);
     expect((await owed(id))[0]).toMatchObject({ attempts: 1 });
   });
 }
@@ -136,7 +137,7 @@ describe('A mail subscription', () => {
     server.isRefusing = true;
     await addCluster('refused');
     await eventually(() => {
-      clock.advance(500);
+      clock.advance(STEP_MS);
       expect(server.attempts).toHaveLength(1);
     });
     await addCluster('of the next mail');
@@ -303,13 +304,13 @@ describe('A mail subscription', () => {
     server.refusedWith.set(FROM, 550);
     await addCluster('a');
     await eventually(async () => {
-      clock.advance(500);
+      clock.advance(STEP_MS);
       expect(await deliveries(mailSubscriptionId, 'waiting')).toMatchObject([{ to: TO, attempts: 1 }]);
     });
     server.refusedWith.clear();
     Object.assign(server, { isRefusing: true, refusalCode: 554 });
     await eventually(async () => {
-      clock.advance(500);
+      clock.advance(STEP_MS);
       expect(await deliveries(mailSubscriptionId, 'dead')).toMatchObject([
         { to: TO, error: expect.stringMatching(/554 no room/) },
       ]);
@@ -346,7 +347,7 @@ describe('A mail subscription', () => {
       for (let mail = 0; mail < 4; mail++) await subscribe({ types: ['cluster.changed'] });
       await addCluster('a');
       await eventually(() => {
-        clock.advance(500);
+        clock.advance(STEP_MS);
         expect(server.attempts).toHaveLength(4);
       });
       const hook = { url: receiver.url, types: ['cluster.changed'] };
@@ -369,7 +370,7 @@ describe('A mail subscription', () => {
     server.answersAfter = new Promise(() => {});
     await addCluster('a');
     await eventually(() => {
-      clock.advance(500);
+      clock.advance(STEP_MS);
       expect(server.attempts).toHaveLength(1);
     });
     expect(server.connections()).toBe(1);
