@@ -303,14 +303,19 @@ class ConnectorEntitlements {
 
   /** Bound from `atMs` on without a new grant. Limits that end before that do not count. */
   boundsFrom(atMs: number): OwnPhases {
-    if (this.isWorstCase) return this.bounds;
+    if (this.#isBoundAt(atMs)) return this.bounds;
     const lasting = this.#mostOf((record) => this.#endOf(record) > atMs);
     return cappedAt(largerOf(this.failsafes, lasting), this.maxTenthsA);
   }
 
   /** The same in W. */
   boundWFrom(atMs: number): number {
-    return this.wattsOn(this.boundsFrom(atMs));
+    return this.#isBoundAt(atMs) ? this.boundW : this.wattsOn(this.boundsFrom(atMs));
+  }
+
+  /** No limit ends until then. */
+  #isBoundAt(atMs: number): boolean {
+    return this.isWorstCase || atMs < this.#nothingEndsBeforeMs;
   }
 
   /** Load per phase from `atMs` on without a new grant. */
@@ -738,15 +743,10 @@ class ConnectorEntitlements {
 
   /** Highest current of any such record on each phase. */
   #mostOf(isMeant?: (record: Entitlement) => boolean): OwnPhases {
-    let [first, second, third] = NO_CURRENT;
-    for (const record of this.#records) {
-      if (isMeant !== undefined && !isMeant(record)) continue;
-      const { currents } = record;
-      if (currents[0] > first) first = currents[0];
-      if (currents[1] > second) second = currents[1];
-      if (currents[2] > third) third = currents[2];
-    }
-    return [first, second, third];
+    let most = NO_CURRENT;
+    for (const record of this.#records)
+      if (isMeant === undefined || isMeant(record)) most = largerOf(most, record.currents);
+    return most;
   }
 
   /** The same for limits worth waiting for at `nowMs`. */

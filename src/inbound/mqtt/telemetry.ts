@@ -12,6 +12,7 @@ import type { ConnectorMeter, TelemetryHandler, TopicMemo } from '../../ports/te
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { ackSchema, meterSchema, readingOf, stateSchema } from '../../wire/mqtt.js';
 import { plainRule } from '../../wire/plain-errors.js';
+import { quickCheckOf } from '../../wire/quick-check.js';
 import {
   PREFIX_LEVELS,
   parseSiteTopic,
@@ -84,10 +85,10 @@ export class Telemetry {
   }
 
   #readMeter(meter: ConnectorMeter, topic: string, payload: Buffer): void {
-    const { data, error } = meterSchema.safeParse(parseJson(payload));
-    if (error !== undefined) {
+    const message = readMeterMessage(payload);
+    if (message === undefined) {
       this.#drop(topic, 'meter', meterSchema, payload);
-    } else if (meter.record(readingOf(data), this.#clock.monotonicMs()) === 'refused') {
+    } else if (meter.record(readingOf(message), this.#clock.monotonicMs()) === 'refused') {
       this.#count('meter', 'stale');
     } else {
       this.#acceptedMeters.inc();
@@ -105,9 +106,9 @@ export class Telemetry {
   }
 
   #readAck(meter: ConnectorMeter, topic: string, payload: Buffer): void {
-    const { data, error } = ackSchema.safeParse(parseJson(payload));
-    if (error !== undefined) this.#drop(topic, 'ack', ackSchema, payload);
-    else if (meter.acknowledge(data, this.#clock.monotonicMs()) === 'refused') this.#count('ack', 'stale');
+    const message = readAckMessage(payload);
+    if (message === undefined) this.#drop(topic, 'ack', ackSchema, payload);
+    else if (meter.acknowledge(message, this.#clock.monotonicMs()) === 'refused') this.#count('ack', 'stale');
     else this.#acceptedAcks.inc();
   }
 
@@ -143,6 +144,18 @@ export class Telemetry {
     }
   }
 }
+
+/** Undefined for a message that the schema refuses. */
+function readerOf<S extends z.ZodObject>(schema: S): (payload: Buffer) => z.output<S> | undefined {
+  const isPlain = quickCheckOf(schema);
+  return (payload) => {
+    const message = parseJson(payload);
+    return isPlain(message) ? message : schema.safeParse(message).data;
+  };
+}
+
+const readMeterMessage = readerOf(meterSchema);
+const readAckMessage = readerOf(ackSchema);
 
 /** Returns undefined, which no schema accepts, if `payload` is too long or not JSON. */
 function parseJson(payload: Buffer): unknown {

@@ -3,8 +3,9 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import type { Database as SqliteConnection } from 'sqlite3';
+import type { Database as SqliteConnection, Statement } from 'sqlite3';
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { makePrivateDirectory } from '../../private-files.js';
@@ -119,10 +120,59 @@ function sqliteSettings(filename: string): Knex.Config {
       min: 1,
       max: 1,
       afterCreate(connection: SqliteConnection, done: (error: Error | null) => void) {
+        keepStatements(connection);
         applySqliteSettings(connection, done, SETTINGS_ATTEMPTS);
       },
     },
   };
+}
+
+/** The journal and frequent reads have fewer. */
+const STATEMENTS_KEPT = 100;
+
+type TakeRows = (this: Statement, error: Error | null, rows?: unknown[]) => void;
+
+/**
+ * Compiles each repeated statement once. By default each use compiles it anew on another thread, which takes longer
+ * than a small write. After a change of the schema SQLite itself compiles it again.
+ */
+function keepStatements(connection: SqliteConnection): void {
+  const kept = new LRUCache<string, Statement>({
+    max: STATEMENTS_KEPT,
+    dispose: (statement) => void statement.finalize(),
+  });
+  // Most texts of a start come only once.
+  const seen = new LRUCache<string, true>({ max: STATEMENTS_KEPT });
+  const { all, close } = connection;
+  Object.assign(connection, {
+    all(sql: string, bindings: unknown[], take: TakeRows) {
+      if (!seen.has(sql)) {
+        seen.set(sql, true);
+        return all.call(connection, sql, bindings, take);
+      }
+      const takeOrDrop: TakeRows = function (error, rows) {
+        // A failed statement may hold locks until its end.
+        if (error !== null) kept.delete(sql);
+        take.call(this, error, rows);
+      };
+      const known = kept.get(sql);
+      if (known !== undefined) {
+        known.all(bindings, takeOrDrop);
+        return connection;
+      }
+      connection.prepare(sql, function (this: Statement, error: Error | null) {
+        if (error !== null) return take.call(this, error);
+        kept.set(sql, this);
+        this.all(bindings, takeOrDrop);
+      });
+      return connection;
+    },
+    close(done: (error: Error | null) => void) {
+      // SQLite does not close a connection with statements.
+      kept.clear();
+      close.call(connection, done);
+    },
+  });
 }
 
 /**

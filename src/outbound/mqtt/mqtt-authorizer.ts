@@ -6,7 +6,7 @@ import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { MessageBus, MqttLogin, MqttLogins, Siblings } from '../../ports/telemetry.js';
+import type { MessageBus, MqttLogin, MqttLogins, Siblings, TopicMemo } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
@@ -19,10 +19,10 @@ import {
   createSession,
   isBirth,
   isNamedByCertificate,
+  judgePublish,
   NewestSessions,
   type RefusalReason,
   refusalOfConnect,
-  refusalOfPublish,
   refusalOfSubscribe,
   type Session,
   type SessionLimits,
@@ -475,8 +475,8 @@ export class MqttAuthorizer {
     const session = this.#find(client);
     // A will was checked when its client connected.
     if (packet === session.claim?.will || (isBirth(session, packet.topic) && packet.qos !== 2)) return null;
-    const reason = refusalOfPublish(session, packet);
-    return reason === undefined ? null : this.refuse(session, reason);
+    const judged = judgePublish(session, packet);
+    return typeof judged === 'string' ? this.refuse(session, judged) : null;
   }
 
   /** @returns false if the session may not subscribe */
@@ -500,12 +500,14 @@ export class MqttAuthorizer {
 
   #receive(session: Session, message: PublishedMessage): boolean {
     const conn = session.client?.conn;
-    if (conn === undefined || refusalOfPublish(session, message) !== undefined) return false;
+    if (conn === undefined) return false;
+    const published = judgePublish(session, message);
+    if (typeof published === 'string') return false;
     if (message.qos === 1) {
       if (conn.writableNeedDrain) return false;
       conn.write(pubackPacket(message.packetId));
     }
-    this.#passOn(session, message.topic, message.payload);
+    this.#passOn(session, message.topic, message.payload, published.memo);
     return true;
   }
 
@@ -516,13 +518,13 @@ export class MqttAuthorizer {
     // Birth and last will of a reader reach nobody.
     if (session.reads.length > 0) return;
     if (packet === session.claim?.will) this.#newest.sayWill(session, topic, payload);
-    else this.#passOn(session, topic, payload);
+    else this.#passOn(session, topic, payload, session.published.get(topic)?.memo);
   }
 
   /** Passes a message on, unless the client is above its rate. */
-  #passOn(session: Session, topic: string, payload: Buffer): void {
+  #passOn(session: Session, topic: string, payload: Buffer, memo: TopicMemo | undefined): void {
     if (session.messages.take(this.#clock.monotonicMs())) {
-      this.#onMessage(topic, payload, session.published.get(topic)?.memo);
+      this.#onMessage(topic, payload, memo);
     } else {
       const kind = kindUnder(session.prefixes, topic) ?? 'none';
       this.#metrics.mqttMessages.inc({ kind, result: 'limited' });

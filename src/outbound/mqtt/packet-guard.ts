@@ -39,6 +39,7 @@ const PASSWORD = 0b0100_0000;
 const DUP_AND_QOS = 0b1110;
 const DUP = 0b1000;
 const QOS = 0b0110;
+const ID_BYTES = 2;
 
 export class PacketGuard {
   readonly #packetLimitBytes: number;
@@ -71,8 +72,9 @@ export class PacketGuard {
   check(chunk: Buffer): PacketFault | undefined {
     let at = 0;
     while (at < chunk.length) {
-      if (this.#state === 'body' && this.#passed >= this.#looksUntil) {
-        at += this.#skip(chunk.length - at);
+      const unread = this.#state === 'body' ? this.#unreadBytes() : 0;
+      if (unread > 0) {
+        at += this.#skip(Math.min(unread, chunk.length - at));
         continue;
       }
       const fault = this.#checkByte(chunk[at] ?? 0);
@@ -82,9 +84,15 @@ export class PacketGuard {
     return undefined;
   }
 
-  /** Skips the unchecked part of the body. @returns the number of skipped bytes */
-  #skip(available: number): number {
-    const skipped = Math.min(this.#bodyBytes - this.#passed, available);
+  /** Bytes of the body before the next one to check: a topic, or all that follows the last one. */
+  #unreadBytes(): number {
+    if (this.#passed >= this.#looksUntil) return this.#bodyBytes - this.#passed;
+    const isInTopic = this.#type() === PUBLISH && this.#looksUntil > 2;
+    return isInTopic ? Math.max(0, this.#looksUntil - ID_BYTES - this.#passed) : 0;
+  }
+
+  /** @returns the number of skipped bytes */
+  #skip(skipped: number): number {
     this.#passed += skipped;
     if (this.#passed === this.#bodyBytes) this.#state = 'header';
     return skipped;

@@ -46,7 +46,8 @@ export interface Claim {
 
 interface Published {
   readonly isState: boolean;
-  readonly memo: TopicMemo;
+  /** Undefined if the session has too many topics. */
+  readonly memo: TopicMemo | undefined;
 }
 
 // A charger may name connectors that do not exist.
@@ -172,22 +173,23 @@ export function isBirth({ reads }: Pick<MqttLogin, 'reads'>, topic: string): boo
   return reads.length > 0 && topic === `${DISCOVERY}/status`;
 }
 
-/** undefined if the session may publish this. */
-export function refusalOfPublish(
+/** The topic as published, or the reason that the session may not publish this. */
+export function judgePublish(
   session: Session,
   message: { readonly topic: string; readonly qos: number; readonly retain: boolean },
-): RefusalReason | undefined {
+): Published | RefusalReason {
   const published = session.published.get(message.topic) ?? publishedOf(session, message.topic);
   if (published === undefined) return 'topic';
   if (message.qos === 2) return 'qos';
-  return message.retain && !published.isState ? 'retain' : undefined;
+  return message.retain && !published.isState ? 'retain' : published;
 }
 
 function publishedOf({ published, prefixes }: Session, topic: string): Published | undefined {
   const kind = kindUnder(prefixes, topic);
   if (kind === undefined || directionOf(kind) !== 'toService') return undefined;
-  const added: Published = { isState: kind === 'state', memo: {} };
-  if (published.size < PUBLISHED_EACH * prefixes.size) published.set(topic, added);
+  const isKept = published.size < PUBLISHED_EACH * prefixes.size;
+  const added: Published = { isState: kind === 'state', memo: isKept ? {} : undefined };
+  if (isKept) published.set(topic, added);
   return added;
 }
 
