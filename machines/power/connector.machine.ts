@@ -12,15 +12,13 @@ import { beginningWith } from '../limits/first-snapshot.js';
 import {
   activeProfileOf,
   type HolderEvent,
-  holdIdle,
   holdStack,
   holdSubmitted,
-  isAnyActive,
   notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
 } from '../limits/profile.machine.js';
-import type { ProfileStack } from '../limits/profile-stack.js';
+import { EMPTY_STACK, type ProfileStack } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
 
 export type ConnectorEvent =
@@ -79,8 +77,10 @@ export interface ConnectorInput {
 type ConnectorLogic = ActorLogic<SnapshotFrom<typeof connectorMachine>, ConnectorEvent, ConnectorInput>;
 export type ConnectorActor = ActorRefFrom<typeof connectorMachine>;
 
-function contextOf({ key, turn = NO_TURN }: ConnectorInput, holder: ProfileHolder): ConnectorContext {
-  return { ...holder, key, lockLimitKw: activeProfileOf(holder)?.limitKw, turn };
+function contextOf({ key, stack, now, turn = NO_TURN }: ConnectorInput): ConnectorContext {
+  const holder = holdStack(stack, now);
+  const { profiles, toldAtMs } = holder;
+  return { stack, profiles, toldAtMs, key, lockLimitKw: activeProfileOf(holder)?.limitKw, turn };
 }
 
 const reportLocked = sendParent<ConnectorContext, ConnectorEvent, undefined, ConnectorReport, ConnectorEvent>(
@@ -139,8 +139,7 @@ export const connectorMachine = setup({
   id: 'connector',
   type: 'parallel',
   // A locked connector takes no part in the rotation, so its turn begins anew.
-  context: ({ input, spawn }) =>
-    contextOf({ ...input, turn: NO_TURN }, holdStack(input.stack, input.now, spawn)),
+  context: ({ input }) => contextOf({ ...input, turn: NO_TURN }),
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
@@ -176,17 +175,26 @@ export const connectorMachine = setup({
   },
 });
 
+const NEW: ConnectorInput = { key: '', stack: EMPTY_STACK, now: 0 };
+const firstStateOf = (throttle: 'idle' | 'charging' | 'paused') =>
+  connectorMachine.resolveState({ value: { throttle }, context: contextOf(NEW) });
+/** First states of unlocked connectors, without their context. Omitted regions start in their initial states. */
+const FIRST_STATES = {
+  idle: firstStateOf('idle'),
+  charging: firstStateOf('charging'),
+  paused: firstStateOf('paused'),
+};
+
 /**
  * Logic of the connector actors. A connector without an active profile starts in the machine's initial state and
  * reports nothing.
  */
 export const connectorLogic: ConnectorLogic = beginningWith(connectorMachine, (input: ConnectorInput) => {
-  if (isAnyActive(input.stack, input.now)) return undefined;
   // `Object.assign` gives the object the shape of XState's own contexts. Another shape would slow down readers of many
   // contexts and take more memory.
-  const context = Object.assign({}, contextOf(input, holdIdle(input.stack, input.now)));
+  const context = Object.assign({}, contextOf(input));
+  if (context.lockLimitKw !== undefined) return undefined;
   const { onSinceMs, pausedSinceMs } = context.turn;
   const throttle = onSinceMs !== undefined ? 'charging' : pausedSinceMs !== undefined ? 'paused' : 'idle';
-  // Omitted regions start in their initial states.
-  return connectorMachine.resolveState({ value: { throttle }, context });
+  return { ...FIRST_STATES[throttle], context };
 });

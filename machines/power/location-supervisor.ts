@@ -465,9 +465,11 @@ export class LocationSupervisor {
     const isAnyLettingGo =
       shareW < Number.POSITIVE_INFINITY && connectors.some((connector) => isReleasing(connector, nowMs));
     this.#isOverbooked = isOverbooked(this.ledger, connectors, room);
+    const { turns, nextAtMs } = this.#followUp(controlled, uncontrolled, nowMs);
     return {
       grants,
-      ...this.#followUp(controlled, uncontrolled, nowMs),
+      turns,
+      nextAtMs,
       reservedChange: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
       unattainable: shortageOf(need, budget.limitW, connectors, fuses),
     };

@@ -6,6 +6,7 @@ import type { GrantTiming } from '../../machines/ledger/grant.js';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
+import { forgetInput } from '../../machines/limits/first-snapshot.js';
 import { provisionedSources } from '../../machines/limits/limit-rules.js';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
@@ -267,6 +268,7 @@ export class Assembly {
       }
     });
     actor.start();
+    forgetInput(actor);
   }
 
   /** An operator that limited the location before the service's start may do so again, as without an interruption. */

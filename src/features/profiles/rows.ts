@@ -4,7 +4,7 @@ import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
 import { type Engine, engineOf, exactDouble, readThrough } from '../../outbound/knex/engine.js';
 import { newestEventId } from '../../outbound/knex/event-ids.js';
-import { type Cell, type Columns, jsonRows } from '../../outbound/knex/json-rows.js';
+import { type Cell, type Columns, jsonRows, readRows } from '../../outbound/knex/json-rows.js';
 import type {
   PermanentLimitHistoryRecord,
   ProfileHistoryRecord,
@@ -125,14 +125,22 @@ const BY_TARGET = TARGET.map((name) => `coalesce(${name}, '')`).join(', ');
 export async function loadProfiles(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<ProfileRecord[]> {
   const held = () => trx('profiles').where('tenant_uuid', tenantUuid).whereNull('superseded_at_ms');
   // A target is read once, and not with each of its profiles: that takes a third of the time.
-  const targets: (TargetRow & { readonly profiles: number })[] = await held()
-    .select(TARGET.map((name) => trx.raw('max(??) as ??', [name, name])))
-    .count({ profiles: '*' })
-    .groupByRaw(BY_TARGET)
-    .orderByRaw(BY_TARGET);
-  const rows: Omit<ProfileRow, keyof TargetRow>[] = await held()
-    .select(...WINDOW)
-    .orderByRaw(`${BY_TARGET}, priority`);
+  const targets = await readRows<TargetRow & { readonly profiles: number }>(
+    trx,
+    held()
+      .select(TARGET.map((name) => trx.raw('max(??) as ??', [name, name])))
+      .count({ profiles: '*' })
+      .groupByRaw(BY_TARGET)
+      .orderByRaw(BY_TARGET),
+    { location_id: 'text', controller_uuid: 'text', connector_id: 'text', profiles: 'bigint' },
+  );
+  const rows = await readRows<Omit<ProfileRow, keyof TargetRow>>(
+    trx,
+    held()
+      .select(...WINDOW)
+      .orderByRaw(`${BY_TARGET}, priority`),
+    { priority: 'integer', limit_kw: 'double precision', starts_at_ms: 'bigint', ends_at_ms: 'bigint' },
+  );
   const records: ProfileRecord[] = [];
   for (const row of targets) {
     const target = targetOf(row);

@@ -1,4 +1,4 @@
-// Passes many rows through one binding: the SQL is constant for any number of
+// Passes many rows through one binding or one cell: the SQL is constant for any number of
 // rows, and takes little work on the main thread.
 import type { Knex } from 'knex';
 import type { LocationId } from '../../../machines/values/ids.js';
@@ -36,6 +36,31 @@ export function jsonRows(engine: Engine, columns: Columns): string {
   }
   const cells = kinds.map(([name, kind], i) => `(cells ->> ${i})::${kind} as ${name}`);
   return `(select nth, ${cells.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality as element(cells, nth))`;
+}
+
+/**
+ * The rows of `query`, in its order. They come as one text: SQLite's driver needs the main thread longer for each cell,
+ * and holds a copy of all cells beside those that it returns.
+ */
+export async function readRows<Row extends object>(
+  trx: Knex.Transaction,
+  query: Knex.QueryBuilder,
+  columns: { readonly [Name in keyof Row & string]: ColumnKind },
+): Promise<Row[]> {
+  const isSqlite = engineOf(trx) === 'sqlite';
+  const cells = Object.entries<ColumnKind>(columns).map(
+    ([name, kind]) => `'${name}', ${isSqlite && kind === 'double precision' ? exactCell(name) : name}`,
+  );
+  const [row, list] = isSqlite ? ['json_object', 'json_group_array'] : ['json_build_object', 'json_agg'];
+  const read: { readonly rows: string | null } = await trx
+    .from(query.as('given'))
+    .first(trx.raw(`cast(${list}(${row}(${cells.join(', ')})) as text) as rows`));
+  return JSON.parse(read.rows ?? '[]') as Row[];
+}
+
+/** JSON of SQLite has a double with 15 digits, which is another double for some. */
+function exactCell(name: string): string {
+  return `json(case when ${name} is not null then printf('%!.17g', ${name}) end)`;
 }
 
 /** Condition: `table` has a row that equals `given` in these columns. */

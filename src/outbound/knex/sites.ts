@@ -23,7 +23,7 @@ import {
   type ProvisioningAction,
 } from '../../ports/administration.js';
 import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports/records.js';
-import { actionOf, type Columns, type KeyedTable, putRows, type RowOf } from './json-rows.js';
+import { actionOf, type Columns, type KeyedTable, putRows, type RowOf, readRows } from './json-rows.js';
 import { lockTenants } from './transaction.js';
 
 /** JSON of each rule of a location's further limits; null without it. */
@@ -77,82 +77,87 @@ interface ConnectorRow {
   readonly departures: string | null;
 }
 
+/** Columns that a start reads. */
+const OF_LOCATION = {
+  location_id: 'text',
+  name: 'text',
+  status: 'text',
+  permanent_limit_kw: 'double precision',
+  grid_limit_kw: 'double precision',
+  connection: 'text',
+  feeders: 'text',
+  peak_shaving: 'text',
+  policy: 'text',
+  departures: 'text',
+  time_zone: 'text',
+  home_assistant: 'integer',
+} as const satisfies Columns;
+
+const OF_CHARGER = {
+  controller_uuid: 'text',
+  location_id: 'text',
+  feeder: 'text',
+  heartbeat_ms: 'integer',
+  lease_ttl_ms: 'integer',
+} as const satisfies Columns;
+
+const OF_CONNECTOR = {
+  controller_uuid: 'text',
+  connector_id: 'text',
+  status: 'text',
+  phases: 'integer',
+  voltage_v: 'double precision',
+  max_current_a: 'double precision',
+  failsafe_a: 'double precision',
+  rotation: 'text',
+  direct_current: 'text',
+  never_pause: 'integer',
+  operator_may_pause: 'integer',
+  departures: 'text',
+} as const satisfies Columns;
+
 const LOCATIONS = {
   name: 'locations',
   key: ['tenant_uuid', 'location_id'],
-  columns: {
-    tenant_uuid: 'text',
-    location_id: 'text',
-    name: 'text',
-    status: 'text',
-    permanent_limit_kw: 'double precision',
-    provisioned_permanent_limit_kw: 'double precision',
-    grid_limit_kw: 'double precision',
-    connection: 'text',
-    feeders: 'text',
-    peak_shaving: 'text',
-    policy: 'text',
-    departures: 'text',
-    time_zone: 'text',
-    home_assistant: 'integer',
-  },
+  columns: { tenant_uuid: 'text', ...OF_LOCATION, provisioned_permanent_limit_kw: 'double precision' },
 } as const satisfies KeyedTable<Columns>;
 
 const CHARGERS = {
   name: 'chargers',
   key: ['tenant_uuid', 'controller_uuid'],
-  columns: {
-    tenant_uuid: 'text',
-    controller_uuid: 'text',
-    location_id: 'text',
-    mqtt_secret_hash: 'text',
-    feeder: 'text',
-    heartbeat_ms: 'integer',
-    lease_ttl_ms: 'integer',
-  },
+  columns: { tenant_uuid: 'text', ...OF_CHARGER, mqtt_secret_hash: 'text' },
 } as const satisfies KeyedTable<Columns>;
 
 const CONNECTORS = {
   name: 'connectors',
   key: ['tenant_uuid', 'controller_uuid', 'connector_id'],
-  columns: {
-    tenant_uuid: 'text',
-    controller_uuid: 'text',
-    connector_id: 'text',
-    status: 'text',
-    phases: 'integer',
-    voltage_v: 'double precision',
-    max_current_a: 'double precision',
-    failsafe_a: 'double precision',
-    rotation: 'text',
-    direct_current: 'text',
-    never_pause: 'integer',
-    operator_may_pause: 'integer',
-    departures: 'text',
-  },
+  columns: { tenant_uuid: 'text', ...OF_CONNECTOR },
 } as const satisfies KeyedTable<Columns>;
-
-const LOCATION_COLUMNS = Object.keys(LOCATIONS.columns).filter(
-  (name) => name !== 'tenant_uuid' && name !== 'provisioned_permanent_limit_kw',
-);
-const CONNECTOR_COLUMNS = Object.keys(CONNECTORS.columns).filter((name) => name !== 'tenant_uuid');
 
 /** The locations of a tenant by id, each with its connectors by controller and connector id. */
 export async function loadLocations(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
 ): Promise<LocationRecord[]> {
-  const locations: Omit<LocationRow, 'provisioned_permanent_limit_kw'>[] = await trx('locations')
-    .where('tenant_uuid', tenantUuid)
-    .select(...LOCATION_COLUMNS)
-    .orderBy('location_id');
-  const chargers: Omit<ChargerRow, 'mqtt_secret_hash'>[] = await trx('chargers')
-    .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'location_id', 'feeder', 'heartbeat_ms', 'lease_ttl_ms');
-  const connectors: ConnectorRow[] = await trx('connectors')
-    .where('tenant_uuid', tenantUuid)
-    .select(...CONNECTOR_COLUMNS)
-    .orderBy(['controller_uuid', 'connector_id']);
+  const selected = ({ name }: { readonly name: string }, columns: Columns) =>
+    trx(name)
+      .where('tenant_uuid', tenantUuid)
+      .select(...Object.keys(columns));
+  const locations = await readRows<Omit<LocationRow, 'provisioned_permanent_limit_kw'>>(
+    trx,
+    selected(LOCATIONS, OF_LOCATION).orderBy('location_id'),
+    OF_LOCATION,
+  );
+  const chargers = await readRows<Omit<ChargerRow, 'mqtt_secret_hash'>>(
+    trx,
+    selected(CHARGERS, OF_CHARGER),
+    OF_CHARGER,
+  );
+  const connectors = await readRows<ConnectorRow>(
+    trx,
+    selected(CONNECTORS, OF_CONNECTOR).orderBy(['controller_uuid', 'connector_id']),
+    OF_CONNECTOR,
+  );
   const operatorAt = await loadOperators(trx, tenantUuid);
   const siteMeterAt = await loadSiteMeters(trx, tenantUuid);
   const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
