@@ -32,7 +32,7 @@ export const organizationMachine = setup({
   },
 }).createMachine({
   id: 'organization',
-  context: ({ input }) => holdStack(input.stack, input.now),
+  context: ({ input, spawn }) => holdStack(input.stack, input.now, spawn),
   on: {
     'profile.submitted': { actions: 'holdSubmitted' },
     'profile.cancelled': { actions: 'releaseCancelled' },

@@ -77,8 +77,8 @@ export function statusOfActor(actor: ProfileActor): ProfileStatus {
 
 /**
  * The part of a machine's context that holds profiles. Actors are keyed by priority. A profile has an actor from its
- * submission to its end. A profile restored from rows gets its actor when its window begins, and none if it has begun:
- * the actors of a hundred thousand profiles take a quarter of a gigabyte, and hold no more information than the stack.
+ * submission to its end. A profile restored from rows gets its actor at the start of its window: a hundred thousand
+ * idle actors take a quarter of a gigabyte, and hold no more information than the stack.
  */
 export interface ProfileHolder {
   readonly stack: ProfileStack;
@@ -119,8 +119,23 @@ export type HolderEvent = ProfileSubmitted | ProfileCancelled | BoundaryReached;
 // Shared by all holders without actors: most connectors never have one.
 const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
 
-/** Holder of a stack from rows at `now`. */
-export function holdStack(stack: ProfileStack, now: EpochMs): ProfileHolder {
+/** Holder of a stack from rows at `now`, with an actor for each active profile. */
+export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile): ProfileHolder {
+  const active = stack.filter((profile) => statusAt(profile, now) === 'ACTIVE');
+  if (active.length === 0) return holdIdle(stack, now);
+  const profiles = new Map(
+    active.map((profile) => [profile.priority, spawn(profileLogic, { input: { window: profile, now } })]),
+  );
+  return { stack, profiles, toldAtMs: now };
+}
+
+/** True if `holdStack` would start an actor. */
+export function isAnyActive(stack: ProfileStack, now: EpochMs): boolean {
+  return stack.some((profile) => statusAt(profile, now) === 'ACTIVE');
+}
+
+/** The same for a stack without an active profile at `now`. */
+export function holdIdle(stack: ProfileStack, now: EpochMs): ProfileHolder {
   return { stack, profiles: NO_ACTORS, toldAtMs: now };
 }
 
@@ -191,13 +206,23 @@ export function notifyProfiles(
   return crossed;
 }
 
-/** Status of a profile in the stack: the state of its actor, or without one that of its window. */
+/**
+ * Status of a profile in the stack: the state of its actor. A profile without an actor waits for its window, or has
+ * ended.
+ */
 export function statusOf({ profiles, toldAtMs }: ProfileHolder, profile: LimitProfile): ProfileStatus {
   const actor = profiles.get(profile.priority);
-  return actor === undefined ? statusAt(profile, toldAtMs) : statusOfActor(actor);
+  if (actor !== undefined) return statusOfActor(actor);
+  return profile.startsAtMs > toldAtMs ? 'SCHEDULED' : 'EXPIRED';
 }
 
 /** The deciding profile: of all active ones, the profile of highest priority. */
-export function activeProfileOf(holder: ProfileHolder): LimitProfile | undefined {
-  return holder.stack.findLast((profile) => statusOf(holder, profile) === 'ACTIVE');
+export function activeProfileOf({ stack, profiles }: ProfileHolder): LimitProfile | undefined {
+  if (profiles.size === 0) return undefined;
+  for (let i = stack.length - 1; i >= 0; i--) {
+    const profile = stack[i];
+    const actor = profile && profiles.get(profile.priority);
+    if (actor !== undefined && statusOfActor(actor) === 'ACTIVE') return profile;
+  }
+  return undefined;
 }

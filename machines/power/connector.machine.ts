@@ -12,8 +12,10 @@ import { beginningWith } from '../limits/first-snapshot.js';
 import {
   activeProfileOf,
   type HolderEvent,
+  holdIdle,
   holdStack,
   holdSubmitted,
+  isAnyActive,
   notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
@@ -77,9 +79,8 @@ export interface ConnectorInput {
 type ConnectorLogic = ActorLogic<SnapshotFrom<typeof connectorMachine>, ConnectorEvent, ConnectorInput>;
 export type ConnectorActor = ActorRefFrom<typeof connectorMachine>;
 
-function contextOf({ key, stack, now, turn = NO_TURN }: ConnectorInput): ConnectorContext {
-  const holder = holdStack(stack, now);
-  const { profiles, toldAtMs } = holder;
+function contextOf({ key, turn = NO_TURN }: ConnectorInput, holder: ProfileHolder): ConnectorContext {
+  const { stack, profiles, toldAtMs } = holder;
   return { stack, profiles, toldAtMs, key, lockLimitKw: activeProfileOf(holder)?.limitKw, turn };
 }
 
@@ -139,7 +140,8 @@ export const connectorMachine = setup({
   id: 'connector',
   type: 'parallel',
   // A locked connector takes no part in the rotation, so its turn begins anew.
-  context: ({ input }) => contextOf({ ...input, turn: NO_TURN }),
+  context: ({ input, spawn }) =>
+    contextOf({ ...input, turn: NO_TURN }, holdStack(input.stack, input.now, spawn)),
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
@@ -177,7 +179,7 @@ export const connectorMachine = setup({
 
 const NEW: ConnectorInput = { key: '', stack: EMPTY_STACK, now: 0 };
 const firstStateOf = (throttle: 'idle' | 'charging' | 'paused') =>
-  connectorMachine.resolveState({ value: { throttle }, context: contextOf(NEW) });
+  connectorMachine.resolveState({ value: { throttle }, context: contextOf(NEW, holdIdle(EMPTY_STACK, 0)) });
 /** First states of unlocked connectors, without their context. Omitted regions start in their initial states. */
 const FIRST_STATES = {
   idle: firstStateOf('idle'),
@@ -190,10 +192,10 @@ const FIRST_STATES = {
  * reports nothing.
  */
 export const connectorLogic: ConnectorLogic = beginningWith(connectorMachine, (input: ConnectorInput) => {
+  if (isAnyActive(input.stack, input.now)) return undefined;
   // `Object.assign` gives the object the shape of XState's own contexts. Another shape would slow down readers of many
   // contexts and take more memory.
-  const context = Object.assign({}, contextOf(input));
-  if (context.lockLimitKw !== undefined) return undefined;
+  const context = Object.assign({}, contextOf(input, holdIdle(input.stack, input.now)));
   const { onSinceMs, pausedSinceMs } = context.turn;
   const throttle = onSinceMs !== undefined ? 'charging' : pausedSinceMs !== undefined ? 'paused' : 'idle';
   return { ...FIRST_STATES[throttle], context };

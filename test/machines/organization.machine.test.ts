@@ -115,11 +115,8 @@ describe("An organization's profiles (sections 1 and 3.1)", () => {
         tell(at(now));
         const { statuses, context, children } = run(events, { stack, now: start });
         for (const [i, each] of statuses.entries()) expect(each.sort()).toEqual(expected[i]?.sort());
-        // A profile from the rows has an actor from the begin of its window, if that comes after the start.
         const live = heldBy(history, TARGET).filter((held) =>
-          held.atMs < start
-            ? phaseAt(held, now) === 'ACTIVE' && phaseAt(held, start) === 'SCHEDULED'
-            : phaseAt(held, now) !== 'EXPIRED',
+          held.atMs < start ? phaseAt(held, now) === 'ACTIVE' : phaseAt(held, now) !== 'EXPIRED',
         );
         expect([...context.profiles.keys()].sort()).toEqual(live.map(({ priority }) => priority).sort());
         expect(Object.keys(children)).toHaveLength(live.length);

@@ -290,7 +290,7 @@ export class SiteRig {
     return this.#holders().reduce((sum, [, { profiles }]) => sum + profiles.size, 0);
   }
 
-  /** Each profile in play has an actor in the state of its window. Actors of removed profiles have stopped. */
+  /** Each profile has an actor in the state of its window. Actors of removed profiles have stopped. */
   #compareActors(): void {
     const live = new Set<AnyActorRef>();
     for (const [target, { profiles }, children] of this.#holders()) {
@@ -300,12 +300,8 @@ export class SiteRig {
       const sent = this.#settledAtMs.get(target) ?? Number.NaN;
       const expected = heldBy(this.#history, target).flatMap((held): [number, string][] => {
         const phase = phaseAt(held, sent);
-        // A profile from the rows has an actor from the begin of its window, if that comes after the start.
-        const { nowMs } = this.#start;
-        const lives =
-          held.atMs < nowMs
-            ? phase === 'ACTIVE' && phaseAt(held, nowMs) === 'SCHEDULED'
-            : phase !== 'EXPIRED';
+        // A profile from the rows needs no actor before it begins.
+        const lives = held.atMs < this.#start.nowMs ? phase === 'ACTIVE' : phase !== 'EXPIRED';
         return lives ? [[held.priority, phase.toLowerCase()]] : [];
       });
       const actual = [...profiles].map(([priority, actor]) => [priority, actor.getSnapshot().value]);
