@@ -132,8 +132,10 @@ export function setTargetsBeside(
   if (controlled.length === 0) return;
   const { room, settleMs, horizonMs, nowMs } = circumstances;
   const useOn = ({ account }: Connector, phases: PhaseCount) => account.useOn(phases);
-  const share = (among: readonly Connector[], available: Available, switching?: Switching) =>
-    setTargets(among, budget, { ...available, settleMs, nowMs, switching });
+  const share = (among: readonly Connector[], available: Available, switching?: Switching) => {
+    const { availableW, availableTenthsA, pausingLeavesW } = available;
+    setTargets(among, budget, { availableW, availableTenthsA, pausingLeavesW, settleMs, nowMs, switching });
+  };
   const leasesEndMs = nowMs + horizonMs;
   share(controlled, availableBeside(uncontrolled, room), {
     useOn,

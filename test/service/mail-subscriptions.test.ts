@@ -343,7 +343,7 @@ describe('A mail subscription', () => {
       server.answersAfter = new Promise((resolve) => {
         answer = resolve;
       });
-      // As many as the mails that are sent at once.
+      // A tenant sends four mails at once.
       for (let mail = 0; mail < 4; mail++) await subscribe({ types: ['cluster.changed'] });
       await addCluster('a');
       await eventually(() => {

@@ -39,8 +39,8 @@ export function jsonRows(engine: Engine, columns: Columns): string {
 }
 
 /**
- * The rows of `query`, in its order. They come as one text: SQLite's driver needs the main thread longer for each cell,
- * and holds a copy of all cells beside those that it returns.
+ * The rows of `query`, in its order. They come as one text: for each cell, SQLite's driver needs the main thread longer,
+ * and keeps a second copy until it has returned all.
  */
 export async function readRows<Row extends object>(
   trx: Knex.Transaction,
