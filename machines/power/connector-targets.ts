@@ -318,7 +318,6 @@ export function setTargets(
     const { decided } = connector;
     decided.isPausedForOperator = false;
     decided.lockAheadTenthsA = 0;
-    decided.limitedBy = undefined;
   }
   if (floors.overdrawn().size > 0) for (const { car } of controlled) doubtRest(car.demand);
   const { switching, nowMs } = circumstances;
@@ -345,8 +344,12 @@ export function setTargets(
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
   const { allocation, locked, unlocked, atRest, inService } = division;
-  for (const connector of controlled)
-    if (connector.decided.isPausedForOperator) aimAt(connector, 0, 'paused');
+  // The rotation of this division has read the full phases of the last one (R27).
+  for (const connector of controlled) {
+    const { decided }: Written = connector;
+    decided.limitedBy = undefined;
+    if (decided.isPausedForOperator) aimAt(connector, 0, 'paused');
+  }
   for (const connector of atRest) keepAtRest(connector);
   for (const [i, contender] of locked.entries()) {
     const { connector, milliwattsPerTenth } = contender;

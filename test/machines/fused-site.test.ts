@@ -138,6 +138,31 @@ describe('Cars of one phase behind a connection of 63 A', () => {
   });
 });
 
+describe('Cars that take turns at a fuse of 10 A (R27)', () => {
+  it('make room on the full phase: no car of another phase pauses, and none waits without end', () => {
+    const chargers = [1, 0, 0].map((gridPhase, i) => {
+      const rotation = LETTERS[gridPhase];
+      return { ...ONE_PHASE, key: `quay/${i}`, gridPhase, ...(rotation !== undefined && { rotation }) };
+    });
+    const rig = new SupervisorRig(
+      1,
+      chargers,
+      [PLENTY_W],
+      new Fuses({ currentA: [10, 10, 10], voltageV: 230 }, []),
+    );
+    for (const { charger } of rig.places) charger.wantsTenthsA = 320;
+    const minutesOn = [0, 0, 0];
+    for (let minute = 0; minute < 360; minute++) {
+      rig.run((minute + 1) * 60_000);
+      for (const [i, { charger }] of rig.places.entries())
+        if (charger.limitTenthsA >= 60) minutesOn[i] = (minutesOn[i] ?? 0) + 1;
+    }
+    const [alone = 0, ...sharing] = minutesOn;
+    expect(alone).toBeGreaterThan(350);
+    expect(Math.min(...sharing)).toBeGreaterThan(150);
+  });
+});
+
 it('counts the connectors of a feeder on all feeders above it, with and without fuses of the connection', () => {
   const currentA = [40, 40, 40] as const;
   const feeders = [
