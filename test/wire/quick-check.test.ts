@@ -88,3 +88,8 @@ describe.each([
 it('leaves declared needs to zod', () => {
   expect(quickCheckOf(meterSchema)({ ...METER, chargingPreferences: { energyNeedKwh: 5 } })).toBe(false);
 });
+
+it('leaves a schema with a rule about several fields to zod', () => {
+  const ruled = ackSchema.refine(({ epoch, seq }) => epoch < seq);
+  expect(quickCheckOf(ruled)(ACK)).toBe(false);
+});
