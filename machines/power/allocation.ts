@@ -19,23 +19,7 @@ interface Filled {
  * log(circuit phases) for each circuit phase that a claim loads.
  */
 function fill(claims: readonly Claim[], room: Room): Filled {
-  const [first] = claims;
-  if (first === undefined) return NOTHING_FILLED;
-  if (doAllFit(claims, room)) return fillAll(claims, room);
-  return claims.length === 1 && room.leftTenthsA.length === 0
-    ? fillOne(first, room)
-    : fillToLevel(claims, room);
-}
-
-const NOTHING_FILLED: Filled = { sharesW: [], bindings: [], levelW: undefined };
-
-/** The only claim takes the rest of the power: most sites have one connector, and many begin a window at once. */
-function fillOne(claim: Claim, room: Room): Filled {
-  const { floorW, mostW } = claim;
-  const levelW = Math.floor(floorW + Math.max(0, room.leftW));
-  const shareW = Math.max(levelW, floorW);
-  room.deduct(claim, floorW, shareW);
-  return { sharesW: [shareW], bindings: [shareW === mostW ? undefined : 'power'], levelW };
+  return doAllFit(claims, room) ? fillAll(claims, room) : fillToLevel(claims, room);
 }
 
 /** Watts are the only resource, and all claims fit. */
@@ -366,10 +350,6 @@ interface ForLocked {
 }
 
 function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
-  if (claims.length === 0) {
-    const short = room.overdrawn();
-    return { sharesW: [], bindings: [], short, isShort: false, isUnattainable: short.size > 0 };
-  }
   const sharesW = claims.map(({ heldW }) => heldW);
   const bindings: (Binding | undefined)[] = claims.map(() => undefined);
   const blocked = new Set<Binding>();
