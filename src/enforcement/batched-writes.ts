@@ -55,11 +55,6 @@ export class BatchedWrites {
     return this.#isWaiting;
   }
 
-  /** Further changes of any kind are given up. */
-  get isFull(): boolean {
-    return this.#kept >= OTHERS_KEPT;
-  }
-
   /** The changes are written in one commit, after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, ...changes: readonly [Change, ...Change[]]): void {
     const [{ kind }] = changes;

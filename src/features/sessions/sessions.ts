@@ -110,13 +110,13 @@ const KEEP_EVERY_MS = 60_000;
 export class SessionBook {
   readonly #clock: Clock;
   readonly #directory: Directory;
-  readonly #bookkeeping: Pick<BatchedWrites, 'write' | 'isWaiting' | 'isFull'>;
+  readonly #bookkeeping: Pick<BatchedWrites, 'write' | 'isWaiting'>;
   #cancel: Cancel = () => {};
 
   constructor(parts: {
     readonly clock: Clock;
     readonly directory: Directory;
-    readonly bookkeeping: Pick<BatchedWrites, 'write' | 'isWaiting' | 'isFull'>;
+    readonly bookkeeping: Pick<BatchedWrites, 'write' | 'isWaiting'>;
   }) {
     this.#clock = parts.clock;
     this.#directory = parts.directory;
@@ -161,8 +161,6 @@ export class SessionBook {
 
   /** Energy and row share a commit: each quarter-hour is on disk, or in the row. */
   #keepRow(connector: ConnectorEntity): void {
-    // The connector keeps its energy until there is room.
-    if (this.#bookkeeping.isFull) return;
     const quarters = renewRow(connector.control, this.#clock.nowMs());
     const needs = needsRecordOf(connector);
     const energy = energyRecordsOf(connector, quarters).map((each) => ({
